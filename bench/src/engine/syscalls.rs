@@ -47,7 +47,7 @@ pub fn counter() -> Result<Counter, String> {
     };
     let mut all = [Counter::Perf, Counter::Strace].into_iter();
     all.find(|counter| works(*counter)).ok_or_else(|| {
-        "system calls are not counted: neither perf (as root) nor strace works here; install strace with `make external`".into()
+        "system calls are not counted: neither perf nor strace works here; run this as root with perf installed, or install strace with `make external`".into()
     })
 }
 

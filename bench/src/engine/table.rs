@@ -118,7 +118,7 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
         if let Some(last) = row.lost.last() {
             let (lost, all) = (row.lost.len(), row.rounds.len());
             notes.push(format!(
-                "{}: {lost} of {all} runs do not count: {last}",
+                "{}: {lost} of {all} runs do not count; reason for the last one: {last}",
                 row.name
             ));
         }

@@ -36,8 +36,13 @@ pub enum Asked {
 impl std::fmt::Display for Asked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::OfPeers(1.0) => f.write_str("less than each of the other gateways"),
-            Self::OfPeers(most) => write!(f, "at most {most} times each of the other gateways"),
+            Self::OfPeers(1.0) => f.write_str("less CPU time than each of the other gateways"),
+            Self::OfPeers(most) => {
+                write!(
+                    f,
+                    "at most {most} times the CPU time of each of the other gateways"
+                )
+            }
             Self::OfBareWork(most) => {
                 write!(f, "at most {most} times the bare work for a chain")
             }

@@ -44,10 +44,10 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     match status.code() {
         Some(0) => Ok(()),
         Some(1) => {
-            Err("the reference gateway leaks memory, ended, or sent wrong responses; see the output above".into())
+            Err("the reference gateway leaks, one of its processes ended, or requests failed; see the output above".into())
         }
         Some(4) => Err(
-            "the soak cannot decide whether memory leaks; the output above states how long a run must be".into(),
+            "it is uncertain whether the reference gateway leaks; see the output above".into(),
         ),
         _ => Err(format!("gatebench soak did not finish: {status}")),
     }

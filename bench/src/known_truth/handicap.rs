@@ -72,7 +72,9 @@ fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String
     let spin_ns = (alone_ns(&format!("{TRIED_SPINS},0"), programs)? - none) / TRIED_SPINS;
     let call_ns = (alone_ns(&format!("0,{TRIED_CALLS}"), programs)? - none) / TRIED_CALLS;
     if spin_ns <= 0.0 || call_ns <= 0.0 {
-        return Err("a bare loop takes too little time to measure; try again".into());
+        return Err(
+            "a loop iteration or a system call appears to cost no CPU time; try again on an idle machine".into(),
+        );
     }
     let half_ns = SHARE * needed_ns / 2.0;
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
@@ -90,7 +92,9 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
         .status()
         .map_err(|error| format!("taskset cannot be started: {error}"))?;
     if !status.success() {
-        return Err(format!("the bare loop of {word} failed: {status}"));
+        return Err(format!(
+            "the handicap {word} failed when run alone: {status}"
+        ));
     }
     Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
 }

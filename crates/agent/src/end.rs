@@ -105,7 +105,7 @@ impl Agent {
         let load = order.into_load().map_err(|error| {
             RemoteError::environment(
                 format!("the load cannot be sent from here: {error}"),
-                "correct the load, or use agents of the same version",
+                "correct the load, or use agents of the same version as gatebench",
             )
         })?;
         allow_descriptors();

@@ -42,7 +42,7 @@ fn opening(groups: &[Group]) -> Duration {
 fn not_ready(name: &str, limit: Duration) -> RemoteError {
     let seconds = limit.as_secs_f64();
     let what = format!("the connections of agent {name} were not up after {seconds:.0} s");
-    let remedy = "open fewer connections, and check the load of that agent";
+    let remedy = "open fewer connections, or check whether another program uses that agent's CPUs";
     RemoteError::environment(what, remedy)
 }
 
@@ -98,7 +98,7 @@ impl Agents {
         self.ask_each::<()>(start_at, limit)?;
         if begun.elapsed() > limit {
             let what = "not all agents acknowledged the start in time, so none started";
-            let remedy = "use faster connections to the agents, and do not overload this machine";
+            let remedy = "use faster connections to the agents, and make sure that neither this machine nor an agent's is overloaded";
             return Err(DriverError::Remote(RemoteError::environment(what, remedy)));
         }
         self.ask_each::<()>(|_| Ask::Confirm, ACKNOWLEDGED_BEFORE)?;

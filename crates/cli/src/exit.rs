@@ -32,7 +32,7 @@ impl Exit {
         match self {
             Self::Fine => "success",
             Self::CheckFailed => {
-                "a verdict is 'worse', or a check, a parity case or a trial has failed"
+                "a verdict is 'worse', or a check, a threshold, a parity case or a trial has failed"
             }
             Self::WrongWords => "the command line or an input file is invalid",
             Self::Environment => "the environment lacks something that the command needs",

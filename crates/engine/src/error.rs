@@ -67,7 +67,9 @@ impl ConnectError {
                 wanted,
                 limit_s,
             } => {
-                format!("{made} of {wanted} connections were made, but no more within {limit_s} s")
+                format!(
+                    "a worker made {made} of {wanted} connections, but no more within {limit_s} s"
+                )
             }
             Self::ClosedInHandshake => "the connection was closed during the TLS handshake".into(),
             Self::ClosedAtOnce => "connections are closed as soon as they are made".into(),

@@ -64,8 +64,8 @@ impl ImportError {
             Self::Mistakes(_) => "correct these lines".into(),
             Self::Nothing { remedy, .. } => remedy.clone(),
             Self::Malformed { .. } => {
-                "remove these lines, or import a log in a single format; docs/guide/IMPORT.md lists \
-                 the formats, each with an example"
+                "remove the malformed lines, or import a log in a single format; \
+                 docs/guide/IMPORT.md lists the formats, each with an example"
                     .into()
             }
             Self::Io { .. } => {

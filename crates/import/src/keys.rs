@@ -64,7 +64,7 @@ impl<'n> Keys<'n> {
         let count = node.number().filter(is_count);
         if count.is_none() {
             let what = &self.what;
-            let message = format!("`{key}` of {what} is not a non-negative integer");
+            let message = format!("`{key}` of {what} is not a whole number from 0 to 10^15");
             log.problem(&node.span, message, "write a whole number without quotes");
         }
         count.map(|it| it as u64)

@@ -199,8 +199,11 @@ impl KnownSuite {
         };
         self.word_of(is_it).ok_or_else(|| {
             let sends = own.map(Request::label).unwrap_or_default();
-            let message = format!("no scenario of the suite '{}' sends {sends}", self.suite.suite);
-            let remedy = "correct the request in the script, or omit --suite to get a scenario without policies";
+            let message = format!(
+                "no scenario of the suite '{}' begins with the request {sends} and its headers",
+                self.suite.suite
+            );
+            let remedy = "correct the script's first request (method, path or header names), or omit --suite to get a scenario without policies";
             ImportError::nothing(file, &message, remedy)
         })
     }

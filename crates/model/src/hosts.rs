@@ -86,9 +86,9 @@ impl HostsError {
                 "give a file that contains an inventory, or the output of `terraform output -json`"
             }
             _ => {
-                "write `gateway: {ssh: USER@HOST, address: ADDRESS}`, and `upstream` and `load` in \
-                 the same form, in a file or in the Terraform output `gatebench`; Kong's outputs kong-ip, \
-                 kong-internal-ip, worker-ip and worker-internal-ip are also accepted"
+                "write `gateway: {ssh: USER@HOST, address: ADDRESS}`, `upstream` in the same form, and \
+                 `load` as a list of such hosts, in a file or in the Terraform output `gatebench`; Kong's outputs \
+                 kong-ip, kong-internal-ip, worker-ip and worker-internal-ip are also accepted"
             }
         }
     }

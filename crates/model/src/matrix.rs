@@ -166,7 +166,10 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
             return Err(node.problem("this value has no name", help));
         };
         if values.iter().any(|known| known.name == name) {
-            return Err(node.problem("the axis has this value twice", "remove one of them"));
+            return Err(node.problem(
+                "the axis has two values with this name",
+                "remove one of them",
+            ));
         }
         // Values without placeholders make the order of the axes irrelevant.
         let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
@@ -358,7 +361,10 @@ requests:
             let expected = &format!("s.yaml:{expected}");
             assert!(found.iter().any(|it| it.starts_with(expected)), "{found:?}");
         };
-        starts("{routes: [1, 1]}", "4:22: the axis has this value twice");
+        starts(
+            "{routes: [1, 1]}",
+            "4:22: the axis has two values with this name",
+        );
         starts("{routes: []}", "4:18: the axis has no values");
         starts("{routes: 7}", "4:18: the axis has no values");
         starts("{routes: [{bytes: 1}]}", "4:19: this value has no name");

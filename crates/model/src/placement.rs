@@ -33,7 +33,7 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
     #[error(
-        "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream need at least one"
+        "the gateway cannot have {asked} cores: gatebench can use {available} in total, and give the gateway at most {most}"
     )]
     Here {
         asked: usize,

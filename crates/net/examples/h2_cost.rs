@@ -118,7 +118,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for streams in [1, 10, 100] {
         let same = measure(streams, false)?;
         let different = measure(streams, true)?;
-        println!("{streams:>4} streams: {same:.0} ns, with heads that differ {different:.0} ns");
+        println!("{streams:>4} streams: {same:.0} ns; {different:.0} ns with heads that differ");
     }
     Ok(())
 }

@@ -49,30 +49,29 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Added latency, p99",
         "s",
-        "Service time minus the time that the upstream had the request, since the start \
-         of each load. Percentiles are not averaged.",
+        "Service time minus the time that the upstream had the request, over each load so far. \
+         Percentiles are not averaged.",
         r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
     Panel::series(
         "Added latency, median",
         "s",
-        "Service time minus the time that the upstream had the request, since the start \
-         of each load.",
+        "Service time minus the time that the upstream had the request, over each load so far.",
         r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
     Panel::series(
         "Gateway CPU time per request",
         "s",
-        "CPU time of the gateway's processes per response, since the start of each load.",
+        "CPU time of the gateway's processes per response, over each load so far.",
         r#"gatebench_cpu_seconds_per_request{testid=~"$testid"}"#,
         LOAD,
     ),
     Panel::series(
         "Requests per second",
         "reqps",
-        "The number of requests that ended per second.",
+        "The rate at which requests ended.",
         r#"sum by (gateway, scenario) (rate(k6_http_reqs_total{testid=~"$testid"}[$__rate_interval]))"#,
         GATEWAY,
     ),
@@ -172,7 +171,7 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Gateway CPU time per request",
         "s",
-        "CPU time of the gateway's processes per response, since the start of each load.",
+        "CPU time of the gateway's processes per response, over each load so far.",
         r#"SELECT last("value") FROM "gatebench_cpu_seconds_per_request" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),

@@ -89,7 +89,7 @@ impl Failure {
             EngineError::Unreachable { .. } => Self::new(
                 target,
                 reason,
-                "read the logs in the trial's folder, and check the connection limits",
+                "read the logs in the trial's folder, and check how many connections that address accepts",
             ),
             EngineError::Data(_) => Self::new(
                 Culprit::Engine,
@@ -98,7 +98,7 @@ impl Failure {
             ),
             EngineError::Environment(_) => Self::environment(
                 reason,
-                "raise the limit that the message names (see `gatebench doctor`), or use --backend epoll",
+                "raise the limit that the message names, if any (see `gatebench doctor`), or use --backend epoll",
             ),
         }
     }

@@ -90,7 +90,7 @@ pub enum Warning {
         /// The change, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
-    #[error("{engine} {how}: {what}; omit --engine to use the built-in load generator")]
+    #[error("{engine} {how}: {what}; to avoid this, use the built-in load generator")]
     ExternalGenerator {
         engine: String,
         how: &'static str,
@@ -107,7 +107,7 @@ pub enum Warning {
     )]
     ThreadsOfItsOwn { asked: u32, engine: String },
     #[error(
-        "the run began with different settings: {what}; start a new run for comparable results"
+        "the conditions have changed since the run began: {what}; start a new run for comparable results"
     )]
     InstrumentChanged {
         /// The change, as in `backend epoll instead of io_uring`.
@@ -123,7 +123,7 @@ pub enum Warning {
     #[error("{0}; {remedy}", remedy = .0.remedy)]
     Output(Refusal),
     #[error(
-        "outputs receive nothing, because {engine} does not report figures per second; omit --engine to use the built-in load generator"
+        "outputs receive nothing, because {engine} does not report figures per second; use the built-in load generator"
     )]
     OutputsWithoutRequests { engine: String },
     /// A problem that occurred in a trial but did not end the trial.

@@ -5,10 +5,10 @@
 //! Problem when Several Different Population Variances are Involved*, Biometrika 34, 1947; degrees
 //! of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of Variance
 //! Components*, Biometrics Bulletin 2(6), 1946. Welch's interval accounts for the variation between
-//! blocks, but not for the variation between runs. The comparison of one run with several accounts
-//! for both. It uses the prediction interval for one more value, as in G. J. Hahn, *Factors for
-//! Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal of
-//! the American Statistical Association 64, 1969.
+//! blocks, but not for the variation between runs. If one run is compared with several other runs,
+//! the interval accounts for both. It is the prediction interval for one more value, as in G. J.
+//! Hahn, *Factors for Calculating Two-Sided Prediction Intervals for Samples from a Normal
+//! Distribution*, Journal of the American Statistical Association 64, 1969.
 
 use crate::comparison::{CONFIDENCE, Comparison, Method};
 use crate::spread::{Spread, fewest_beyond};
@@ -26,9 +26,9 @@ pub struct Sides {
     pub baseline: Vec<f64>,
     /// The values to be judged: the blocks of a run, or the run's single value.
     pub candidate: Vec<f64>,
-    /// The standard error of the logarithm of a run's value, derived from the run's own blocks.
-    /// Only [`compare_with_runs`] uses it: runs are assumed to vary by at least this much, even if
-    /// their values happen to be equal.
+    /// The typical standard error of the logarithm of a run's value, derived from the blocks of the
+    /// runs. Only [`compare_with_runs`] uses it: runs are assumed to vary by at least this much,
+    /// even if their values happen to be equal.
     pub run_error: f64,
     pub direction: Direction,
 }
@@ -68,7 +68,8 @@ struct Apart {
 struct Known {
     error: f64,
     freedom: f64,
-    /// The standard deviations of the two sides; `None` if more blocks would not help.
+    /// The standard deviations of the two sides; `None` in a comparison with several runs, for
+    /// which no number of blocks is suggested.
     deviations: Option<[f64; 2]>,
 }
 
@@ -179,7 +180,8 @@ impl Known {
     }
 
     /// Returns the smallest number of blocks per side, larger than `blocks`, that settles the
-    /// comparison if the effect and the standard deviations stay the same.
+    /// comparison if the effect and the standard deviations stay the same. Returns `None` if that
+    /// is more than 10,000 or unknown.
     fn blocks_needed(
         &self,
         effect: f64,

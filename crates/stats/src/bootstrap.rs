@@ -24,9 +24,9 @@ const BEYOND_MIN: f64 = 10.0;
 /// places.
 const NORMAL: f64 = 1e6;
 
-/// Returns the interval of the mean of at least two values at `confidence` (such as 0.95). If fewer
-/// than [`BEYOND_MIN`] resamples are beyond an end, each end is that of the bootstrap or of
-/// Student's t, whichever is farther from the mean.
+/// Returns the interval of the mean at `confidence` (such as 0.95). There must be at least two
+/// values. If fewer than [`BEYOND_MIN`] resamples are beyond an end, each end is that of the
+/// bootstrap or of Student's t, whichever is farther from the mean.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;

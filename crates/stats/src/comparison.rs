@@ -60,7 +60,8 @@ pub struct Comparison {
     pub interval: Option<Interval>,
     pub method: Option<Method>,
     /// The p-value of the sign-flip test, as a check on the interval. `None` without blocks, with
-    /// more than 20 blocks, for a repeated interval, and for runs that are not paired.
+    /// more than 20 blocks, in a comparison that may stop after any block, and for runs that are
+    /// not paired.
     pub sign_flip_p: Option<f64>,
     pub verdict: Verdict,
 }

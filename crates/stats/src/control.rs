@@ -2,9 +2,10 @@
 //!
 //! A covariate removes the machine's noise from an effect only if the variants do not influence the
 //! covariate. The upstream's CPU time is not suitable, because the variants influence it. On
-//! loopback, some of the gateway's receive processing is charged to the upstream, and the
-//! upstream's batches follow the gateway's pace. When equal gateways were adjusted for a control
-//! that one of them changed by 2 %, 94 to 99 % of simulated runs found a difference.
+//! loopback, some of the gateway's receive processing is charged to the upstream, and the number of
+//! requests that the upstream handles per wake-up depends on the gateway's pace. If the values of
+//! two equal gateways were adjusted for a control that differs by 2 % between them, 94 to 99 % of
+//! simulated runs would find a difference.
 //!
 //! The baseline's second process, in contrast, runs the same program at the same time as the first.
 //! Its weight need not be fitted, because the two processes are exchangeable. Equal weights

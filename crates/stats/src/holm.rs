@@ -8,9 +8,9 @@
 ///
 /// The smallest of m p-values is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so
 /// on, up to the first that exceeds its level. All larger p-values get the same level as that one.
-/// A hypothesis is therefore rejected if and only if its p-value is at most its level. An interval
-/// at the confidence 1 − level excludes zero if and only if Holm's procedure rejects the
-/// hypothesis.
+/// A hypothesis is therefore rejected if and only if its p-value is at most its level. The interval
+/// of the same test, at the confidence 1 − level, excludes zero if and only if Holm's procedure
+/// rejects the hypothesis.
 pub fn levels(p_values: &[f64], alpha: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -34,7 +34,7 @@ impl Spoiled {
 
     /// Returns the number of blocks that one side alone spoiled, and the verdict if that number is
     /// large enough. Returns `None` unless one side certainly spoiled a block and the other side
-    /// spoiled none.
+    /// certainly spoiled none.
     fn one_sided(&self) -> Option<(usize, Verdict)> {
         match (self.candidate, self.baseline) {
             (own, other) if own.alone > 0 && other.all == 0 => Some((own.alone, Verdict::Worse)),
@@ -45,7 +45,8 @@ impl Spoiled {
 
     /// Returns the two-sided p-value of the sign test that both sides are equally likely to spoil a
     /// block, given `blocks` that have values. Returns `None` unless one side certainly spoiled a
-    /// block, the other side spoiled none, and there are as many blocks as a verdict requires.
+    /// block, the other side certainly spoiled none, and there are as many blocks as a verdict
+    /// requires.
     ///
     /// The p-value remains valid even if it is computed after every block. If one side alone
     /// spoiled blocks, 1 ÷ p is the mean capital of two gamblers who start with 1 and always bet

@@ -43,8 +43,9 @@ impl Spread {
     }
 
     /// Returns the smallest number of blocks, larger than `blocks`, that settles the comparison if
-    /// the mean and the standard deviation stay the same. The interval only shrinks with more
-    /// blocks, so bisection finds the number.
+    /// the mean and the standard deviation stay the same. Returns `None` if that is more than
+    /// [`SUGGESTED_BLOCKS_MAX`]. The interval only shrinks with more blocks, so bisection finds the
+    /// number.
     pub(crate) fn blocks_needed(
         &self,
         blocks: usize,
@@ -58,7 +59,8 @@ impl Spread {
 }
 
 /// Returns the smallest number of blocks, larger than `open` and at most [`SUGGESTED_BLOCKS_MAX`],
-/// for which `settled` is true. `settled` must also be true for all larger numbers.
+/// for which `settled` is true. `settled` must also be true for all larger numbers. Returns `None`
+/// if there is no such number.
 pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
     let mut done = SUGGESTED_BLOCKS_MAX;
     if open >= done || !settled(done) {

@@ -28,8 +28,9 @@ pub enum Verdict {
     NoChange,
     /// No other verdict applies.
     Inconclusive {
-        /// The total number of blocks that would settle the comparison if the effect and the spread
-        /// stay the same; `None` if that is more than 10,000 or unknown.
+        /// The number of blocks per side, including the present ones, that would settle the
+        /// comparison if the effect and the spread stay the same; `None` if that is more than
+        /// 10,000 or unknown.
         blocks_needed: Option<usize>,
     },
     /// There are too few values for a verdict: fewer than [`MIN_BLOCKS`] blocks, or fewer than

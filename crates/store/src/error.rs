@@ -138,7 +138,9 @@ fn io_remedy(source: &io::Error, path: &Path) -> String {
         }
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
-        | io::ErrorKind::NotADirectory => "choose a writable directory with --dir DIR".into(),
+        | io::ErrorKind::NotADirectory => {
+            "check the permissions of the directory, or choose another with --dir DIR".into()
+        }
         io::ErrorKind::NotFound => format!("check that {} exists", path.display()),
         _ => format!("check the disk and the permissions of {}", path.display()),
     }

@@ -14,8 +14,8 @@ use crate::common::context::Context;
 use crate::common::facts::Sentence;
 
 const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and \
-     timed until the whole response has arrived. After the loads, a change has taken effect when \
-     the gateway applies it to a new connection; the time until then is measured from the \
+     timed until the whole response has arrived. After the loads, a change counts as in effect as \
+     soon as the gateway applies it to a new connection; the time until then is measured from the \
      beginning of the call. Under a load, a call is timed from when it was due until its response; \
      calls that were not made because no time was left would have been among the longest. p50 is \
      the median of the blocks' medians, with their range; p90 and p99 cover the calls of all \
@@ -26,8 +26,8 @@ const LOSSES: &str = "A request counts as lost if it got no response, or a wrong
      their ranges. Losses in the whole seconds before the first change also count against the \
      trial, because the change did not cause them.";
 
-/// Returns the tables of all calls after and during the loads, and of the requests lost during the
-/// loads; empty if there were no calls.
+/// Returns the table of the calls that were made after and during the loads, and the table of the
+/// requests that were lost during them. A table without rows is left out.
 pub(crate) fn sections(context: &Context) -> Vec<Section> {
     let calls = section(context);
     calls.into_iter().chain(losses(context)).collect()

@@ -67,7 +67,7 @@ pub enum PlanError {
     /// A phase of the profile already has the name of a load at a share.
     #[error("--at adds a load named '{load}', but the load profile already has one")]
     ShareTaken { load: String },
-    /// The load would not measure a start.
+    /// The load does not start cold, so it would not measure a start.
     #[error("the study 'cold-start' needs a load that starts cold")]
     NotCold,
     /// The gateways would wait for each other before the first phase, so the load would not begin

@@ -325,12 +325,12 @@ impl Blame for DriverError {
                 "read the gateway's logs in the trial's folder; if it needs more time, raise ready.timeout in gateway.yaml".into()
             }
             Self::PortTaken { .. } => "stop the processes that listen on these ports, or try again: gatebench then tries other ports".into(),
-            Self::Action { .. } => "correct this action in gateway.yaml".into(),
+            Self::Action { .. } => "read the gateway's logs in the trial's folder, and correct this action in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT; if you use --pid, give the ID of a running process".into(),
             Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),
             Self::Upstream { .. } => "read the upstream's logs in the trial's folder".into(),
-            Self::Redis { .. } => "install Redis with `gatebench install redis`, or set the address of a running server in the scenario: `redis: 127.0.0.1:6379`".into(),
-            Self::Postgres { .. } => "install Debian's packages: apt-get install postgresql util-linux".into(),
+            Self::Redis { .. } => "install Redis with `gatebench install redis` if it is missing, or set the address of a running server in the scenario: `redis: 127.0.0.1:6379`".into(),
+            Self::Postgres { .. } => "if a program is missing, install Debian's packages: apt-get install postgresql util-linux; otherwise, fix the problem that the message names".into(),
             Self::ControlPlane { .. } => "read the control plane's logs in the trial's folder, and correct control_plane in gateway.yaml".into(),
             Self::Certificate(_) => "check the machine's clock".into(),
             Self::Limits { .. } => {

@@ -223,7 +223,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     let rise = difference(&idle, &compiling, 0.95, 1).ok_or("there are no blocks")?;
     let Some(interval) = rise.interval else {
-        return Err("fewer than 10 processes were measured; use --minutes 4 or more".into());
+        return Err("fewer than 10 processes have seconds with and without compilation; use --minutes 5 or more".into());
     };
     println!(
         "rise: {:.2} ms (95 % interval of {} processes: {:.2} to {:.2})",

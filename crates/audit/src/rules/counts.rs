@@ -47,7 +47,7 @@ fn against_duration(judge: &mut Judge<'_>, row: &Row) {
     let off = rate.value / mean - 1.0;
     if off.abs() > RATE_TOLERANCE + rounding {
         let direction = match off > 0.0 {
-            true => "higher: it is a peak, not the mean",
+            true => "higher: it may be a peak instead of the mean",
             false => "lower",
         };
         let says = format!(
@@ -86,8 +86,9 @@ fn failures(judge: &mut Judge<'_>, row: &Row) {
         ),
         _ => format!("{} requests failed", digits(errors.value)),
     };
-    let says =
-        format!("{says}; the table does not state whether the rate and the times include them");
+    let says = format!(
+        "{says}; the table does not state whether the request rate and the times include failed requests"
+    );
     judge.misleading("errors", row, &columns, says);
 }
 

@@ -23,7 +23,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let coarse: Vec<_> = others.into_iter().filter(coarse).collect();
         if let Some((_, first)) = zeros.first() {
             let says = format!(
-                "zero: times are written in steps of {}, and this time was shorter than half a step",
+                "zero: times are written in steps of {}, and this time was shorter than one step",
                 time(first.step)
             );
             cells(judge, row, &zeros, says);

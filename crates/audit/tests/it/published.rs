@@ -460,7 +460,11 @@ fn items_of_json_are_counted_and_rows_without_a_label_have_a_number() {
 fn a_peak_rate_with_a_mean_time_is_reported() {
     let audit = found(&CLEAN.replace("| 480000 |", "| 300000 |"));
     assert_eq!(rules(&audit), [("rate-and-count", Severity::Misleading, 3)]);
-    assert!(audit.findings[0].says.contains("a peak, not the mean"));
+    assert!(
+        audit.findings[0]
+            .says
+            .contains("a peak instead of the mean")
+    );
 }
 
 #[test]

@@ -33,11 +33,11 @@ Examples:
   gatebench compare RUN --baseline main           is this run worse than those?
 
 Runs take place at different times, so their trials cannot be paired. Two runs are compared by
-their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not account
-for changes to the machine between the runs. A run is compared with a baseline by a prediction
-interval over at least three runs of the baseline. Runs are not compared if they differ in the
-machine, the kernel's accounting of CPU time, the number of gateway cores, or the load generator.
-Scenarios and loads that differ are left out.
+their blocks (Welch's test; a verdict needs ten usable blocks in each run). The interval does not
+account for changes to the machine between the runs. A run is compared with a baseline by a
+prediction interval over at least three runs of the baseline. Runs are not compared if they differ
+in the machine, the kernel's accounting of CPU time, the number of gateway cores, or the load
+generator. Scenarios and loads that differ are left out.
 
 Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 

@@ -21,11 +21,12 @@ Examples:
   gatebench flame kong@/opt/kong-3.8 kong@/opt/kong-3.9 --scenario soap-5
                                                        Lua functions with their file and line
 
-gatebench samples the stacks of each gateway during the measurement, with the gateway's own profiler
-if its folder has one, and otherwise with perf (Debian: linux-perf). It reports shares of samples as
-CPU time per request, so that gateways of different speeds are comparable. Sampling itself costs CPU
-time: use `gatebench run` to measure how much CPU time a gateway uses, and this command to see which
-functions use it. After Ctrl-C, the samples taken so far are kept.";
+gatebench samples the stacks of each gateway during the measurement. Unless --stacks selects a
+method, it uses the gateway's own profiler if its folder has one, and otherwise perf (Debian:
+linux-perf). It reports shares of samples as CPU time per request, so that gateways of different
+speeds are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much CPU
+time a gateway uses, and this command to see which functions use it. After Ctrl-C, the samples taken
+so far are kept.";
 
 /// Show where a gateway's CPU time goes, or how two gateways differ
 #[derive(Debug, Args)]
@@ -72,7 +73,7 @@ const STACKS: [Named<Stacks>; 3] = [
     ),
     (
         "frame-pointers",
-        "Use frame pointers, if the program was built with them",
+        "Use frame pointers, which only some programs have",
         Stacks::FramePointers,
     ),
 ];

@@ -27,9 +27,9 @@ Examples:
   zcat access.log.gz | gatebench import access-log - --over 5m --times 2
   gatebench import access-log access.log --hour 2025-10-10T14 --over 60m
 
-The resulting folder contains a suite, scenarios and load profiles, which you can change;
-docs/guide/IMPORT.md describes them. `gatebench run --config FILE` measures a gateway's own file
-without importing it.";
+The resulting folder contains a suite, scenarios and, for traffic and k6 scripts, a load profile.
+You can change all of them; docs/guide/IMPORT.md describes them. `gatebench run --config FILE`
+measures a gateway's own file without importing it.";
 
 /// Convert a configuration, an API, a k6 script or traffic to a suite
 #[derive(Debug, Args)]

@@ -26,9 +26,9 @@ Examples:
   gatebench report DIR --as ./mine.yaml    in the columns of your own document
   gatebench report DIR --redact            write the files without details of your machine
 
-The report masks keys, passwords and tokens of the scenarios, and omits your own configurations
-(--config). The run directory itself contains all of these: publish the report, not the
-directory.")]
+By default, the report masks keys, passwords and tokens of the scenarios, and omits your own
+configurations (--config). The run directory itself contains all of these: publish the report, not
+the directory.")]
 pub struct Report {
     /// The run directory
     dir: PathBuf,

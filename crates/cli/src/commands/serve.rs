@@ -111,7 +111,7 @@ impl Serve {
             let dir = self.dir.display();
             return Err(Failure::words(
                 "--allow-run",
-                format!("{dir} contains a single run, but new runs need a directory of runs"),
+                format!("{dir} is a run, but new runs need a directory of runs"),
                 "name the directory that contains this run",
             ));
         }

@@ -120,7 +120,7 @@ pub fn no_program(error: io::Error) -> Failure {
 pub const BACKENDS: [Named<Backend>; 2] = [
     (
         "io_uring",
-        "Linux's asynchronous I/O interface, if the kernel and the container allow it",
+        "Linux's asynchronous I/O interface, which some kernels and containers forbid",
         Backend::Uring,
     ),
     ("epoll", "Works everywhere", Backend::Epoll),

@@ -249,8 +249,8 @@ fn a_system_that_the_vendor_does_not_name_gets_a_clear_error() {
         .gatebench("install ./mine --yes")
         .assert_code(3)
         .assert_says(&[
-            "cannot install mine: its vendor publishes no steps for",
-            "its vendor has steps for solaris 10; for other ways to install it, see https://makers.example/install",
+            "cannot install mine: gateway.yaml has no installation steps for",
+            "gateway.yaml has steps for solaris 10; for other ways to install it, see https://makers.example/install",
         ]);
 }
 

@@ -141,7 +141,7 @@ fn two_files_are_compared_by_name() {
         .gatebench("run --config ping.yaml --dry-run")
         .assert_code(2)
         .assert_says(&[
-            "ping.yaml is not a configuration of nginx",
+            "ping.yaml is not recognized as a configuration of nginx",
             "--gateway NAME",
         ]);
 }
@@ -175,7 +175,7 @@ fn a_replay_has_the_mix_of_the_log() {
         .gatebench("import access-log access.log --dir traffic --times 500 --over 3s")
         .assert_code(0)
         .assert_prints(&[
-            "6000 lines in the format of nginx",
+            "6000 lines, read in the format of nginx",
             "the log has only whole seconds",
         ]);
     let run = bench

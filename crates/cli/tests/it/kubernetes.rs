@@ -248,7 +248,7 @@ fn a_killed_gatebench_leaves_nothing_and_clean_finds_the_rest() {
     let again = start(&bench, "", "kubernetes clean gb").wait();
     again
         .assert_code(0)
-        .assert_prints(&["nothing is left in gb"]);
+        .assert_prints(&["found nothing to delete in gb"]);
 }
 
 fn left(kind: &str, name: &str) -> String {

@@ -43,7 +43,7 @@ fn wrong_responses_are_shown_side_by_side() {
         "│ HTTP/1.1 200",
         "expected: status is 401",
         "mine fails 2 of 2 scenarios; 1 not tested",
-        "→ correct its templates",
+        "→ correct its folder",
         "gatebench-check/mine/contract/gateway",
     ]);
 }

@@ -13,7 +13,7 @@ fn the_remedy_depends_on_the_cause() {
     assert_eq!(late(0).to_string(), "no connection was made within 5 s");
     assert_eq!(
         late(2).to_string(),
-        "2 of 9 connections were made, but no more within 5 s; open fewer connections, or fewer per second"
+        "a worker made 2 of 9 connections, but no more within 5 s; open fewer connections, or fewer per second"
     );
     let refused = ConnectError::Kernel("Connection refused; or not".into());
     assert_eq!(

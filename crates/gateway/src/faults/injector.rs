@@ -38,7 +38,7 @@ pub struct Leak {
 /// The error for text that is not a [`Leak`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is not a leak: write SIZE/RESPONSES (the memory that is leaked after every RESPONSES responses), for example 1KiB/1000"
+    "this is not a leak: write SIZE/RESPONSES (each worker leaks SIZE after every RESPONSES responses), for example 1KiB/1000"
 )]
 pub struct NotLeak;
 

@@ -201,8 +201,10 @@ fn words(status: u16) -> &'static str {
         408 => "gateway: the request was not complete in time\n",
         413 => "gateway: the request's body is too large\n",
         429 => "gateway: too many requests\n",
-        502 => "gateway: the upstream cannot be reached, or closed the connection too early\n",
-        503 => "gateway: requests are counted in Redis, which cannot be reached\n",
+        502 => {
+            "gateway: the upstream cannot be reached, closed the connection too early, or sent an invalid response\n"
+        }
+        503 => "gateway: requests are counted in Redis, which is not available\n",
         504 => "gateway: the upstream did not respond in time\n",
         _ => "gateway: the request is refused\n",
     }

@@ -48,7 +48,7 @@ impl Document {
         let is_30 = version.starts_with("3.0.");
         if !is_30 && !version.starts_with("3.1.") {
             let message = "this is neither OpenAPI 3.0 nor 3.1";
-            let remedy = "use a document that begins with `openapi: 3.1.0`";
+            let remedy = "use a document with, for example, `openapi: 3.1.0`";
             return Err(ConfigError::new(message, remedy));
         }
         let mut of_responses = None;

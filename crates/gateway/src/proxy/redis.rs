@@ -218,7 +218,7 @@ impl<I: Io> Worker<I> {
     pub(crate) fn link_due(&mut self, at: usize) {
         let (links, mut base) = links_of(&mut self.core);
         if links[at].is_due(&mut base) {
-            links[at].complain("Redis did not reply in time; check its load, or raise `timeout`");
+            links[at].complain("Redis did not reply in time; make sure that it is not overloaded, or raise `timeout`");
             self.link_broke(at);
         }
     }

@@ -203,7 +203,7 @@ impl AccessLog {
                 examples: self.examples,
             });
         }
-        let mut facts = vec![format!("{} lines in the format {format}", self.lines)];
+        let mut facts = vec![format!("{} lines, read in the format {format}", self.lines)];
         let (malformed, without) = (self.malformed, self.without_request);
         if malformed > 0 {
             facts.push(format!("malformed lines left out: {malformed}"));

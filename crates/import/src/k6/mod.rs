@@ -139,7 +139,7 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.len() < before {
         let label = request.label();
         let what = format!(
-            "checks of the content of {label}: gatebench's upstream sends different content"
+            "checks of the headers or body of {label}: gatebench's upstream sends a different response"
         );
         log.simplified(&(0..0), what);
     }

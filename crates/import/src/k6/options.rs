@@ -112,8 +112,7 @@ pub(super) fn loads(
         let mut found = shape(executor, options, iteration(DEFAULT));
         if found.is_none() {
             found = shape("constant-vus", options, iteration(DEFAULT));
-            let words =
-                "`stages`: their values exist only while k6 runs, so the users are constant";
+            let words = "`stages`: not all values can be read, so the number of users is constant";
             not_understood.push(words.to_owned());
         }
         loads.extend(found.map(|(shape, length)| Load {
@@ -128,7 +127,7 @@ pub(super) fn loads(
         let late = loads.iter().filter(|load| !load.begins.is_zero());
         not_understood.extend(late.map(|load| {
             let name = &load.name;
-            format!("startTime of the scenario {name}: the scenario begins with the others")
+            format!("startTime of the scenario {name}: it is ignored")
         }));
     }
     let thresholds = options.get("thresholds").and_then(Json::as_object);
@@ -400,7 +399,7 @@ mod tests {
         assert!(phases(&loads).is_none());
         assert_eq!(
             not_understood,
-            ["startTime of the scenario b: the scenario begins with the others"]
+            ["startTime of the scenario b: it is ignored"]
         );
     }
 

@@ -128,7 +128,10 @@ impl<'n> Reader<'n> {
         let protocols = keys.texts("protocols", log);
         let is_http = |it: &String| it == "http" || it == "https";
         if !protocols.is_empty() && !protocols.iter().any(is_http) {
-            let what = format!("a route for {}: it gets no requests", protocols.join(", "));
+            let what = format!(
+                "a route that accepts only {}: it gets no requests",
+                protocols.join(", ")
+            );
             log.simplified(&span, what);
             return;
         }

@@ -74,7 +74,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let scenario = scenario(&api, &operations, title, options);
     let file = &options.file;
     let comments = [format!(
-        "Imported from {file}, with a request for each operation."
+        "Imported from {file}, with a request for each operation that can be sent."
     )];
     folder.add_scenario("scenario.yaml", &comments, &scenario)?;
     let scenarios = vec!["./scenario.yaml".to_owned()];

@@ -102,7 +102,7 @@ fn add_body(
     let found = content.iter().find(|(kind, _)| is_json(kind));
     let form = content.get_key_value("application/x-www-form-urlencoded");
     let Some((kind, media)) = found.or(form) else {
-        return Err("its body is neither JSON nor a form");
+        return Err("its body is neither JSON nor a URL-encoded form");
     };
     let example = media.get("example").or_else(|| {
         let examples = media.get("examples").and_then(Value::as_object)?;

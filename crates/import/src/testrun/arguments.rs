@@ -53,8 +53,7 @@ pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Overrides {
             }
             word if IDLE.contains(&word) => {}
             word if word.starts_with('-') => {
-                let what =
-                    format!("the argument {word}: to use it, run the script with --engine k6");
+                let what = format!("the argument {word}: gatebench does not use it");
                 log.simplified(&span, what);
             }
             _ => {}

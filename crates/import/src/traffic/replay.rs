@@ -119,7 +119,9 @@ pub(crate) fn write(
     let gateways = defaults::gateways(&["reference", "nginx", "haproxy"]);
     let scenarios = vec!["./scenario.yaml".into()];
     let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
-    let mut lines = vec!["Requests in each hour of the log; `--hour` selects an hour:".to_owned()];
+    let mut lines = vec![
+        "Requests in each hour of the log (at most 48 hours); `--hour` selects an hour:".to_owned(),
+    ];
     let shown = hours.iter().take(HOURS_MAX);
     lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
     folder.add(SUITE_FILE, &lines, &suite)?;

@@ -138,7 +138,7 @@ fn rotated_and_compressed_files_are_one_log() {
     let packed = encoder.finish().unwrap();
     let folder = imported(&[&packed, log.as_bytes()], &options()).unwrap();
     assert!(
-        folder.facts[0].starts_with("600 lines in the format of nginx"),
+        folder.facts[0].starts_with("600 lines, read in the format of nginx"),
         "{:?}",
         folder.facts
     );
@@ -221,7 +221,7 @@ fn files_without_entries_and_comments_do_not_count_against_the_format() {
     let folder = imported(&files, &options()).unwrap();
     let fact = &folder.facts[0];
     assert!(
-        fact.starts_with("300 lines in the format of nginx"),
+        fact.starts_with("300 lines, read in the format of nginx"),
         "{fact}"
     );
 }

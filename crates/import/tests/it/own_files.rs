@@ -189,7 +189,7 @@ fn parts_that_cannot_run_in_a_trial_are_refused_with_their_line() {
         ),
         (
             "http { include chain-1; }\n",
-            "chain-8:1:1: files include each other more than 8 levels deep; move the",
+            "chain-8:1:1: includes are nested more than 8 levels deep; move the",
         ),
         (
             "frontend a\n  bind :80\n",

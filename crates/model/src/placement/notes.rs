@@ -101,8 +101,8 @@ fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
     nodes.dedup();
     (nodes.len() > 1).then(|| {
         format!(
-            "The cores are on NUMA nodes {}, because no single node has enough cores: access to another node's \
-             memory is slower.",
+            "The cores are on NUMA nodes {}, because no single node has enough cores of the fastest kind: \
+             access to another node's memory is slower.",
             ranges(&nodes)
         )
     })
@@ -129,7 +129,7 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
         );
     }
     (gateway != ends).then(|| {
-        "The cores of the load generator and the upstream differ in speed from the gateway's."
+        "Some cores of the load generator or the upstream differ in speed from the gateway's."
             .into()
     })
 }

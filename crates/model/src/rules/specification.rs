@@ -28,7 +28,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         // reported separately.
         let late = |other: &KnownStep| other.place < step.place && !has(before, other.word);
         if let Some((other, _)) = after.iter().find(|(other, _)| late(other)) {
-            let message = format!("`{}` comes before `{}`", step.word, other.word);
+            let message = format!("`{}` must come after `{}`", step.word, other.word);
             let help = format!("write `- {}` above it", other.word);
             problems.push(Problem::new(node.head(), message, help));
         }

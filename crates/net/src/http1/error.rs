@@ -97,7 +97,7 @@ pub enum ProtocolError {
     ChunkEnd,
     /// The last chunk is followed by something other than valid field lines and the empty line (RFC
     /// 9112 7.1.2).
-    #[error("the last chunk is followed by neither a trailer field nor an empty line")]
+    #[error("the last chunk is followed by something other than trailer fields and an empty line")]
     Trailer,
     /// The trailer section exceeds [`super::Limits::trailer_bytes`].
     #[error("the trailer fields exceed {limit} bytes")]

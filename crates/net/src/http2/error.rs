@@ -75,7 +75,7 @@ pub enum ProtocolError {
     #[error("setting {id:#x} has the invalid value {value}")]
     SettingValue { id: u16, value: u32 },
     /// An acknowledgment of settings that were not sent, or that were already acknowledged.
-    #[error("the peer acknowledged settings that were not sent")]
+    #[error("the peer acknowledged settings more often than they were sent")]
     AckUnexpected,
     /// A WINDOW_UPDATE of 0 bytes for the connection (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE for the connection adds nothing")]

@@ -268,7 +268,8 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
         }
         // webpki has a separate name for this error, which rustls passes on unchanged.
         E::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
-            let reason = "it is a CA certificate (CA:TRUE), which a server must not present";
+            let reason =
+                "it is a CA certificate (CA:TRUE), which a server must not present as its own";
             (Fault::OfAuthority, reason.into())
         }
         E::Other(other) => (Fault::Other, other.to_string()),

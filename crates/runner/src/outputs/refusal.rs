@@ -119,7 +119,8 @@ fn remedy(target: &Target, status: u16) -> String {
             "start Prometheus with --enable-feature=native-histograms, or omit native=true".into()
         }
         (Kind::Prometheus, 400) => {
-            "use a server without later samples of this run, and check the server's clock".into()
+            "use a server that has no later samples of this run, or correct the server's clock"
+                .into()
         }
         (kind, 401 | 403) => kind.secrets().into(),
         (_, 413) => "raise the server's request size limit".into(),

@@ -306,7 +306,7 @@ fn headers<'l>(
         (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
     };
     let all: Option<Vec<_>> = items.map(pair).collect();
-    let valid = format!("NAME{between}VALUE, separated by commas");
+    let valid = format!("pairs NAME{between}VALUE, separated by commas");
     // The text is not shown, because it may contain a secret.
     all.ok_or_else(|| setting(name, "...", valid))
 }

@@ -67,7 +67,7 @@ fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
         [
             format!("{asked} times, one after another:\n{sent}"),
             "each target gets at least one request".into(),
-            format!("the targets got {}", seen.join(", ")),
+            format!("the targets got {} requests", seen.join(", ")),
         ]
     });
     let name = format!("each of {} targets gets a request", seen.len());
@@ -97,7 +97,7 @@ mod tests {
         let found = record(&[60, 0, 0], 60, "GET /\n");
         assert!(!found.passed);
         assert_eq!(found.name, "each of 3 targets gets a request");
-        assert_eq!(found.received, "the targets got 60, 0, 0");
+        assert_eq!(found.received, "the targets got 60, 0, 0 requests");
         assert!(
             found
                 .sent

@@ -214,7 +214,7 @@ fn gateways(
         if word == ALL {
             return Err(RunnerError::words(
                 format!(
-                    "a run in a cluster cannot use the gateways '{ALL}', because each gateway needs an image"
+                    "a run in a cluster does not support the gateway name '{ALL}', because each gateway needs an image"
                 ),
                 "name the gateways: --gateway NAME",
             ));

@@ -95,7 +95,7 @@ impl Asked<'_> {
                 self.suite.suite
             ),
             format!(
-                "use --as-published with one of {}, or omit it",
+                "use --as-published with one of the suites {}, or omit it",
                 names.join(", ")
             ),
         ))
@@ -210,7 +210,7 @@ impl Asked<'_> {
             }
         }
         vec![format!(
-            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up, or one think time if that is longer; \
+            "phases of at most {QUICK_MEASURE}, each after a warm-up of at most {QUICK_WARM_UP} (or one think time, if longer); \
              phases with changes or failures keep their length"
         )]
     }

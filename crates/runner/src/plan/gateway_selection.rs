@@ -209,7 +209,7 @@ impl GatewaySelection {
         }
         let remedies: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         Err(RunnerError::environment(
-            "no gateway of this suite is installed",
+            "no gateway of this suite can be measured",
             remedies.join("; "),
         ))
     }

@@ -104,7 +104,7 @@ impl Selection {
             let Some(own) = &own else {
                 return Err(RunnerError::words(
                     format!(
-                        "{first} is not a configuration of nginx, HAProxy, Envoy, Kong or APISIX"
+                        "{first} is not recognized as a configuration of nginx, HAProxy, Envoy, Kong or APISIX"
                     ),
                     "name the gateway that reads it: --gateway NAME",
                 ));

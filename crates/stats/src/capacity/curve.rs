@@ -2,15 +2,16 @@
 //! as a function of the logarithm of its rate.
 //!
 //! Within a process, a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
-//! logarithm of its rate. λ is the share of steps that miss at every rate ([`super::lapses`]). The
-//! middles m of the processes are normally distributed around the middle of the curve. The curve
-//! has four parameters: the width s of the steps, the width of the processes (the standard
-//! deviation of m), the lapses λ and the middle. Each combination of them on a grid is weighted by
-//! the likelihood of all steps. The prior is uniform for the middle and log-uniform for the others,
-//! because intervals for a normal quantile are exact under this prior. Each combination determines
-//! a quantile of the curve over processes and steps. The estimate is the median of the weighted
-//! quantiles, and its interval contains the middle 95 % of them. No step holds with a probability
-//! above 1 − λ, so the sustained rate is computed only from combinations whose lapses allow one.
+//! logarithm of its rate. λ is the share of steps that miss regardless of the rate
+//! ([`super::lapses`]). The middles m of the processes are normally distributed around the middle
+//! of the curve. The curve has four parameters: the width s of the steps, the width of the
+//! processes (the standard deviation of m), the lapses λ and the middle. Each combination of them
+//! on a grid is weighted by the likelihood of all steps. The prior is uniform for the middle and
+//! log-uniform for the other parameters. With such a prior for the middle and the width, intervals
+//! for a quantile of a normal distribution are exact. Each combination determines a quantile of the
+//! curve over processes and steps. The estimate is the median of the weighted quantiles, and its
+//! interval contains the middle 95 % of them. No step holds with a probability above 1 − λ, so the
+//! sustained rate is computed only from combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -72,8 +73,8 @@ impl Combination {
         (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
     }
 
-    /// Returns the distance below the middle at which steps hold with the probability `held`, or
-    /// `None` if the lapses make that probability unreachable.
+    /// Returns the distance below the middle at which steps hold with the probability that `held`
+    /// denotes, or `None` if the lapses make that probability unreachable.
     fn below(self, held: Held) -> Option<f64> {
         static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
             [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
@@ -182,7 +183,8 @@ impl Curve {
             }
         }
         // Only ratios of weights matter, and the product of many likelihoods is too small for a
-        // floating-point number. So the weights are logarithms until the largest one becomes 1.
+        // floating-point number. The weights are therefore logarithms up to this point, and are now
+        // scaled so that the largest is 1.
         for weight in curve.weights.iter_mut().flat_map(|(_, weights)| weights) {
             *weight = (*weight - largest).exp();
         }

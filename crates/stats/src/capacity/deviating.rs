@@ -6,8 +6,8 @@
 
 use crate::student;
 
-/// The share of false alarms: searches that report a deviating process although all processes are
-/// equal.
+/// The accepted share of searches that report a deviating process although all processes differ
+/// only by chance.
 const FALSE_ALARMS: f64 = 0.05;
 
 /// The minimum number of processes for a test. With fewer, at most two others remain, which are too

@@ -1,12 +1,13 @@
 //! Searches for the rate that a gateway sustains under an objective. The search depends only on the
-//! recorded steps: [`Plan::next`] returns the next rate of a repeat, and [`fn@response`] returns
-//! the result of the repeats.
+//! plan and the recorded steps: [`Plan::next`] returns the next step of a repeat, and
+//! [`fn@response`] returns the result of the repeats.
 //!
 //! Each repeat uses a fresh gateway process. The search raises or lowers the rate until one rate
-//! has met the objective and a higher one has missed it. Then it bisects between the two on a
-//! logarithmic scale. The last steps are near the rate that holds most of the time. The rate rises
-//! a little after a step that held, and falls four times as far after a step that missed. A
-//! logistic curve is fitted to all steps of all repeats ([`curve`]).
+//! has met the objective and a higher one has missed it, and then bisects between the two on a
+//! logarithmic scale. If the rate reaches a limit first, there is no bisection. The last steps are
+//! near the rate that holds most of the time: the rate rises a little after a step that held, and
+//! falls four times as far after a step that missed. A logistic curve is fitted to all steps of all
+//! repeats ([`curve`]).
 //!
 //! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
 //! Psychophysics 49(3), 1991.

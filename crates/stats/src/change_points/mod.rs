@@ -3,8 +3,8 @@
 //!
 //! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point
 //! Analysis of Multivariate Data*, Journal of the American Statistical Association 109, 2014. The
-//! exponent is 1. The method detects changes in level and in spread, and assumes no particular
-//! distribution.
+//! exponent of the distances between values is 1. The method detects changes in level and in
+//! spread, and assumes no particular distribution.
 
 mod energy;
 mod watch;
@@ -18,7 +18,8 @@ pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
 
 const MIN_SEGMENT: usize = 5;
 
-/// The maximum number of values in a series. Time and memory grow with the square of this number.
+/// The maximum number of values in a series. Time and memory grow with the square of the number of
+/// values.
 pub const VALUES_MAX: usize = 1_000;
 
 /// The settings of a search for changes.

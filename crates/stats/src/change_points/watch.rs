@@ -3,13 +3,13 @@
 //! If each look has a 5 % risk of a false alarm, far more than 5 % of the series that are examined
 //! every night have at least one. Here, the share of false alarms applies to all looks together,
 //! even if the values are correlated. A look at n values may spend 9 ÷ (n(n − 1)) of the share;
-//! from n = 10 on, these parts sum to 1. A change is compared with random orders of whole blocks,
-//! and must stay in place for several looks.
+//! from n = 10 on, these parts sum to 1. A change is compared with random orders of blocks of
+//! adjacent values, and several successive looks must find it at nearly the same place.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
-//! accurate P-values*, Bioinformatics 25(12), 2009 (the tail beyond the orders, which is assumed to
-//! be exponential here).
+//! accurate P-values*, Bioinformatics 25(12), 2009 (the tail of the statistic in random orders,
+//! which is assumed to be exponential here).
 
 use std::ops::Range;
 
@@ -115,8 +115,8 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     let count = values.len() as f64;
     let memory = memory_of_rests(&rests).max(MEMORY_MIN).min(count / 4.0);
     // A few correlated values show little of the random variation, so chance differences are
-    // assumed to be larger. The statistic is divided by the square of this factor, because it grows
-    // with the square of a small shift.
+    // assumed to be larger by the factor `expanded`. The statistic grows with the square of a small
+    // shift, so it is divided by the square of this factor.
     let freedom = (count / memory - 2.0).max(1.0);
     let expanded =
         student::quantile(1.0 - may_spend / 2.0, freedom) / normal::beyond_inverse(may_spend / 2.0);
@@ -134,7 +134,7 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
     [centered(before), centered(after)].concat()
 }
 
-/// Returns the share of random orders of blocks whose best split is at least as good as `seen`.
+/// Estimates the share of random orders of blocks whose best split is at least as good as `seen`.
 /// Within the best tenth of the orders, the share is assumed to fall exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);

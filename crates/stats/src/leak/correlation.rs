@@ -19,7 +19,7 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     let rest = without_line(samples);
     let below = |value: f64| rest.iter().filter(|other| **other < value).count();
     let equal = |value: f64| rest.iter().filter(|other| **other == value).count();
-    // The residuals of a straight line are rounding errors, which have no order.
+    // The residuals of a straight line are rounding errors, whose ranks are meaningless.
     if rest.iter().all(|value| value.abs() < 1e-12) {
         return Vec::new();
     }

@@ -1,5 +1,5 @@
-//! The lower envelope of a series, which consists of the minima of its windows: the memory that
-//! remains after some has been released.
+//! Computes the lower envelope of a series, which consists of the minima of windows of equal
+//! length. The envelope shows the memory that remains after the process has released some.
 
 use super::Sample;
 use super::correlation::{period, rank_correlations, time};
@@ -10,20 +10,21 @@ const CELLS_MAX: usize = 600;
 /// The maximum number of windows; more windows take longer to compute and add little.
 const WINDOWS_MAX: usize = 60;
 
-/// The minimum number of windows for a verdict.
+/// The minimum number of windows for a usable slope.
 const WINDOWS_MIN: usize = 10;
 
-/// The length of a window, as a multiple of the series' period (a tooth), or of its correlation
-/// time if it has no period. It exceeds 1, so each window contains the minimum of a tooth.
+/// The minimum length of a window, as a multiple of the series' period (a tooth), or of its
+/// correlation time if it has no period. It exceeds 1, so that few windows lack the minimum of a
+/// tooth.
 const TEETH: f64 = 1.25;
 
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
-    /// The envelope in windows whose length suits the first half of the series, if they are shorter
-    /// than those of `samples`. A late change lengthens the correlation time, and the resulting
-    /// long windows would hide the change.
+    /// The envelope in windows whose length suits the first half of the series; the same as
+    /// `samples` if these windows are not shorter. A late change lengthens the correlation time,
+    /// and the resulting long windows would hide the change.
     pub(super) undisturbed: Vec<Sample>,
-    /// The factor by which the series would have to be longer for a verdict; at most 1 if the
+    /// The factor by which the series would have to be longer for a usable slope; at most 1 if the
     /// series is long enough.
     pub(super) longer_needed: f64,
 }

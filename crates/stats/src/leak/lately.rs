@@ -12,8 +12,9 @@ use super::slope::theil_sen;
 /// chance.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
-/// Reports whether the envelope may still be growing by more than `bound` per second, because it
-/// grew from its first minimum to its last, in its last third, or at its end.
+/// Reports whether the envelope may still be growing. This is the case if it grew by more than
+/// `bound` per second from its first minimum to its last or in its last third, or if it ends with a
+/// rise ([`ends_with_a_rise`]).
 pub(super) fn grows_lately(envelope: &[Sample], bound: f64) -> bool {
     let third = &envelope[envelope.len() - envelope.len() / 3..];
     rises(envelope, bound)
@@ -26,8 +27,8 @@ fn rises(envelope: &[Sample], bound: f64) -> bool {
 }
 
 /// Reports whether the envelope ends with a rise, which may extend over its last two windows or
-/// over any longer stretch of up to a third of all windows. The rise must exceed the bound, and
-/// must clearly exceed the change in every earlier stretch of that length.
+/// over any longer stretch of up to a third of all windows. The rise must exceed `bound` per
+/// second, and must clearly exceed the change in every stretch of the same length that precedes it.
 pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
     // The lower of two adjacent minima is used, so that one window without the minimum of a tooth
     // does not count as a rise.

@@ -1,10 +1,11 @@
 //! Detects leaks of memory, or of any other resource that a process acquires and releases.
 //!
-//! The memory of a healthy process is a sawtooth, which no straight line fits. The lower envelope,
-//! formed by the minima of windows that are longer than a tooth, is the memory that remains after
-//! the process has released some. The envelope's slope is the Theil–Sen slope, and the slope's
-//! interval comes from a moving-block bootstrap, which preserves the correlation of adjacent
-//! values. A quantity that grows in steps may have grown by one step more than the series shows.
+//! The memory of a healthy process is often a sawtooth, which no straight line fits. The lower
+//! envelope, formed by the minima of windows that are longer than a tooth, is the memory that
+//! remains after the process has released some. The envelope's slope is the Theil–Sen slope, and
+//! the slope's interval comes from a moving-block bootstrap, which preserves the correlation of
+//! adjacent values. A quantity that grows in steps may have grown by one step more than the series
+//! shows.
 //!
 //! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of
 //! the American Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap
@@ -92,8 +93,8 @@ pub enum LeakVerdict {
     /// There is no leak above the bound. Either the interval is at or below the bound, or the range
     /// of all values over at least ten minutes is at most the growth that the bound allows. In both
     /// cases, the growth must stay within the bound even if one more step is added. In addition,
-    /// the series does not grow by more than the bound from the first minimum to the last, in the
-    /// last third, or at the end.
+    /// the envelope does not grow by more than the bound from the first minimum to the last or in
+    /// the last third, and does not end with an unusually large rise above the bound.
     NoLeak,
     /// The series is not sufficient for either verdict.
     Undetermined {
@@ -147,7 +148,7 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
             let most = found.slope + found.half;
             (judge(found, bound, duration), &envelope.undisturbed, most)
         }
-        // The range of the scaled values is 1.
+        // The range of the scaled values is at most 1.
         None if is_narrow(&unit, rule, duration) => (LeakVerdict::NoLeak, &finest, 1.0 / duration),
         None => {
             let verdict = undetermined(Because::TooShort, needed.max(2.0), duration);
@@ -184,7 +185,7 @@ fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
 
 /// Corrects a verdict that the end of the envelope contradicts. *No leak* becomes *growing lately*
 /// if the envelope may be growing lately. *Undetermined*, unless the growth slows down, becomes
-/// *growing lately* if a rise at the end clearly exceeds all earlier ones.
+/// *growing lately* if a rise at the end exceeds the bound and clearly exceeds all earlier changes.
 fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
         LeakVerdict::NoLeak => grows_lately(envelope, bound),

@@ -1,4 +1,4 @@
-//! Computes the slope of an envelope and its random error.
+//! Computes the slope of an envelope and the slope's random error.
 
 use super::correlation::{rank_correlations, time_of_rests};
 use super::{CONFIDENCE, Sample};
@@ -17,7 +17,7 @@ pub(super) struct Resampled {
     pub(super) slope: f64,
     /// The half-width of the interval.
     pub(super) half: f64,
-    /// The factor by which the series would have to be longer for a verdict; at most 1 if the
+    /// The factor by which the series would have to be longer for a usable slope; at most 1 if the
     /// series is long enough.
     pub(super) longer_needed: f64,
     /// The growth in the earlier half minus that in the later half, and its random error.

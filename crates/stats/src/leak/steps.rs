@@ -39,8 +39,8 @@ impl Steps {
 
     /// Returns a verdict that allows for one more step. *No leak* requires that the growth and one
     /// step together stay within the bound. The growth is `grown` per second or the rise from the
-    /// first minimum to the last, whichever is larger. The suggested length of a run is also long
-    /// enough for a known step.
+    /// first minimum to the last, whichever is larger. In a run of the suggested length, the bound
+    /// allows at least one known step.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {

@@ -1,4 +1,4 @@
-//! The scalability laws and how they are fitted to measurements.
+//! The scalability laws, and functions that fit them to measurements.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ impl Law {
     }
 
     /// Returns the number of cores beyond which additional cores lower the throughput, √((1 − σ) ÷
-    /// κ) but at least 1, or `None` if there is no such number.
+    /// κ) but at least 1, or `None` if κ is 0 or the law is linear.
     pub fn peak_cores(&self) -> Option<f64> {
         match *self {
             Self::Universal {

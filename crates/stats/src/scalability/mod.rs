@@ -39,8 +39,8 @@ pub struct Scalability {
     pub law: Law,
     /// The smallest and the largest number of cores that were measured.
     pub cores_measured: (f64, f64),
-    /// The laws that were fitted to resamples; empty if the measurements are too few to show their
-    /// spread.
+    /// The laws that were fitted to resamples; empty unless there are more measurements than the
+    /// law has parameters.
     resampled: Vec<Law>,
 }
 
@@ -59,11 +59,13 @@ pub struct Prediction {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sizing {
     pub cores: u32,
-    /// The lower end of the estimate's interval. `None` if there are too few measurements for one
-    /// or if, in almost all resamples, no number of cores achieves the rate.
+    /// The lower end of the interval of `cores`. `None` if there are too few measurements for an
+    /// interval or if, in more than about 97.5 % of the resamples, no number of cores achieves the
+    /// rate.
     pub cores_low: Option<u32>,
-    /// The upper end of the estimate's interval. `None` if there are too few measurements or if, in
-    /// more than about 2.5 % of the resamples, no number of cores achieves the rate.
+    /// The upper end of the interval of `cores`. `None` if there are too few measurements for an
+    /// interval or if, in more than about 2.5 % of the resamples, no number of cores achieves the
+    /// rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,

@@ -1,5 +1,5 @@
-//! Computes how far from zero a mean must be at each look, so that all looks together have the
-//! error rate of a single test.
+//! Computes the distance from zero beyond which a mean counts as an effect at each look, so that
+//! all looks together have the error rate of a single test.
 //!
 //! Sources: K. K. G. Lan, D. L. DeMets, *Discrete Sequential Boundaries for Clinical Trials*,
 //! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group

@@ -43,7 +43,7 @@ pub struct Sequential {
     alpha: f64,
     /// The half-width of the interval at each look, in standard errors of the mean.
     critical: Vec<f64>,
-    /// The boundary at the last look, in standard errors, which depends little on the size of the
+    /// The boundary at the last look, in standard errors. It depends little on the size of the
     /// plan.
     last_boundary: f64,
 }
@@ -140,8 +140,9 @@ impl Sequential {
     }
 
     /// Returns the smallest number of blocks, larger than `blocks`, that settles the comparison if
-    /// the mean and the standard deviation stay the same. Each remaining look of the plan is tried.
-    /// Beyond the plan, the interval only shrinks, so bisection finds the number.
+    /// the mean and the standard deviation stay the same. Returns `None` if that is more than
+    /// 10,000. Each remaining look of the plan is tried. Beyond the plan, the interval only
+    /// shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));

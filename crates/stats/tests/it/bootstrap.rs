@@ -46,8 +46,8 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
 #[test]
 fn many_comparisons_together_are_wrong_in_one_family_of_twenty() {
     // At an error rate of 5 %, 10 of 200 and 7.5 of 150 families are wrong on average, and one test
-    // run in a hundred finds more than 18 or 15. The bootstrap alone has error rates of 13 % and
-    // 30 %, which are 26 and 45 families.
+    // run in a hundred finds more than 18 of 200 or more than 15 of 150. The bootstrap alone has
+    // error rates of 13 % and 30 %, which are 26 and 45 families.
     let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
     assert!(many <= 18, "{many} of 200 families of 200");
     assert!(more <= 15, "{more} of 150 families of 552");

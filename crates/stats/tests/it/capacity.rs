@@ -50,8 +50,8 @@ fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
     }
 }
 
-/// Returns the sustained rate, or `None` if there are too many lapses, and the rate that holds half
-/// of the time.
+/// Returns two rates: the sustained rate, which is `None` if there are too many lapses, and the
+/// rate that holds half of the time.
 fn rates(plan: Plan, repeats: &[Vec<Tried>]) -> (Option<Rate>, Rate) {
     match response(&plan, repeats).unwrap() {
         Response::Found(found) => (Some(found.rate), found.half),

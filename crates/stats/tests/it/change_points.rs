@@ -114,8 +114,7 @@ fn a_shift_of_two_deviations_is_found_where_it_is() {
 
 #[test]
 fn correlated_values_look_like_changes() {
-    // The permutation test assumes independent values. A history meets this assumption, because
-    // each of its values comes from a fresh process.
+    // The permutation test assumes independent values.
     let mut noise = Noise::seeded(6);
     let wrong = (0..50).filter(|_| {
         let mut drift = Drift::new(0.9, &mut noise);

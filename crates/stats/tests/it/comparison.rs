@@ -136,7 +136,7 @@ fn unpaired_and_impossible_values_are_refused() {
 }
 
 proptest! {
-    // Each case computes hundreds of quantiles.
+    // Each case computes dozens of quantiles by bisection.
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]

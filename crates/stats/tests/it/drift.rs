@@ -4,8 +4,8 @@ use gatebench_stats::drift::{BINS_MIN, drift};
 use gatebench_stats::simulate::{Drift, Noise};
 use gatebench_stats::trend::Trend;
 
-/// The steady-state check reports a drift with a p-value below this limit and a size above
-/// `DRIFT_MIN`.
+/// The steady-state check reports a drift of throughput or CPU time with a p-value below this limit
+/// and a size above `DRIFT_MIN`.
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 

@@ -155,7 +155,8 @@ fn intervals_have_their_stated_coverage() {
         });
         let covered = covered.count();
         println!("{repeats} repeats, {predicted} cores: {covered} of 150");
-        // If the true share is 95 %, four test runs in a thousand cover fewer than 135.
+        // If the true share of a case is 95 %, fewer than 135 are covered in four test runs of a
+        // thousand.
         assert!(
             covered >= 135,
             "{repeats} repeats, {predicted} cores: {covered} of 150"

@@ -26,8 +26,8 @@ use crate::common::trials::blocks_complete;
 use crate::kind::{Analysed, Next, StudyFindings, StudyKind};
 use facts::AbTestFindings;
 
-/// The largest share of runs with equal gateways in which the deciding verdict may be wrong in any
-/// scenario. The same bound applies to runs that find the baseline different from itself.
+/// If the gateways are equal, the largest share of runs in which the deciding verdict is wrong in
+/// any scenario. The share of runs that find the baseline different from itself has the same bound.
 const ALPHA: f64 = 0.05;
 
 /// The part of a scenario's error rate that is spent on the sign test of spoiled blocks, which is
@@ -154,7 +154,7 @@ pub(crate) fn differences_from_itself(
     found.map(sentence).collect()
 }
 
-/// Reports whether two variants are the same gateway with the same settings.
+/// Reports whether gatebench starts both variants from the same folder with the same settings.
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let of = |variant: &Variant| match variant {
         Variant::Gateway { folder, setup, .. } => Some((folder.clone(), setup.clone())),
@@ -178,8 +178,8 @@ fn findings(context: &Context, ab_test: &AbTest, scenarios: &[ScenarioFindings])
     }
 }
 
-/// A caution if the difference is so small that the layout of the two programs may cause it. All
-/// blocks start the same two programs, so more blocks do not average out the effect.
+/// A caution if a difference in speed is so small that the layout of the two programs may cause it.
+/// All blocks start the same two programs, so more blocks do not average out the effect.
 fn layout(
     context: &Context,
     ab_test: &AbTest,
@@ -248,7 +248,8 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    // True for a comparison that led to the decision. The first such comparison is reported.
+    // The first comparison for which this is true is reported. If no comparison is *better*, a
+    // *fine* decision reports the first one of all.
     let decided = |it: &ComparisonFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
         Decision::Fine => it.result.verdict == Verdict::Better,
@@ -380,7 +381,7 @@ mod tests {
     fn ten_scenarios_have_the_error_rate_of_one() {
         for scenarios in [1, 10] {
             let (verdicts, vetoes) = wrong(scenarios);
-            // Two standard errors of a share of 300 runs are 2.5 percentage points.
+            // Two standard errors of a share of 5 % of 300 runs are 2.5 percentage points.
             assert!(
                 verdicts <= 0.075,
                 "wrong verdicts: {verdicts} ({scenarios} scenarios)"

@@ -4,7 +4,8 @@ use gatebench_model::{AbTest, DecisiveMetric, LoadProfile, Phase, Plan, Study, V
 
 use crate::choice::{Given, StudyChoice};
 
-/// The number of blocks in which an A/B test measures the other metrics: the minimum for a verdict.
+/// The number of blocks at the end of an A/B test that measure the metrics other than the deciding
+/// one: the minimum for a verdict.
 const OTHER_BLOCKS: u32 = 10;
 
 /// An A/B test that a user requests. The gateways are the candidate, the baseline, and the baseline

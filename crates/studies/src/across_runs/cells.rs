@@ -18,7 +18,7 @@ pub(super) struct Side {
     pub(super) values: Vec<f64>,
     pub(super) estimate: Estimate,
     pub(super) validity: Validity,
-    /// The number of blocks that the gateway itself spoiled.
+    /// The number of blocks that the gateway spoiled or may have spoiled.
     pub(super) spoiled: usize,
 }
 
@@ -144,9 +144,9 @@ pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// Returns the usable blocks of a row. Returns `None` if no block is usable, or if a value is not
-/// positive. Also returns `None` for a gateway's limited throughput, because it may not be the
-/// gateway's capacity.
+/// Returns the usable blocks of a metric in a row. Returns `None` if no block is usable, or if a
+/// usable value is not positive. Also returns `None` for a gateway's limited throughput, because it
+/// may not be the gateway's capacity.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Direct) {

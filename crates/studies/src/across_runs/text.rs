@@ -41,11 +41,13 @@ pub(super) fn cell(
         let needs = match mode {
             CompareMode::Blocks => {
                 format!(
-                    "a verdict needs {MIN_BLOCKS} blocks of each run, and one run has only {blocks}"
+                    "a verdict needs {MIN_BLOCKS} usable blocks of each run, and one run has only {blocks}"
                 )
             }
             CompareMode::Runs => {
-                format!("a verdict needs {MIN_RUNS} runs in the baseline, which has {blocks}")
+                format!(
+                    "a verdict needs {MIN_RUNS} usable runs in the baseline, which has {blocks}"
+                )
             }
         };
         return format!("{head}; {needs}.");
@@ -125,8 +127,8 @@ pub(super) fn accounting_assumed(fact: &str) -> String {
 pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
     format!(
         "There is no verdict on CPU time: {fact} is {baseline} in the baseline and {candidate} in \
-         the candidate, so it may not be the same quantity in both. Measure both again on the same \
-         kernel, or let another metric decide (--metric)."
+         the candidate, so CPU time may not be the same quantity in both. Measure both again on \
+         the same kernel, or let another metric decide (--metric)."
     )
 }
 

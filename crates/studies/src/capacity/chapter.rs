@@ -19,10 +19,10 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Capacity";
 
-const CURVE: &str = "Steps at about the same rate share a row. The columns held and missed count \
-     the steps that met the objective and those that missed it. Response times are measured from \
-     when a request was due. The columns gateway, load generator and upstream show how many cores \
-     each kept busy.";
+const CURVE: &str = "Steps at about the same rate share a row. \"held\" is the number of steps \
+     that met the objective, and \"missed\" the number of those that missed it. Response times are \
+     measured from when a request was due. The columns \"gateway\", \"load generator\" and \
+     \"upstream\" show how many cores each of them kept busy.";
 
 const DRAWING: &str = "filled: every step met the objective; hollow: at least one missed it; \
      dotted line and band: the sustained rate and its interval; thin line: half of the steps meet \

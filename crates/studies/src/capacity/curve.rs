@@ -28,8 +28,8 @@ struct Bin {
     intended: f64,
     response_count: u64,
     response_sum_ns: f64,
-    /// Core-seconds that the gateway, the load generator and the upstream were busy, if they were
-    /// sampled.
+    /// The core-seconds for which the gateway, the load generator and the upstream were each busy;
+    /// `None` for a component that was not sampled.
     busy: [Option<f64>; 3],
     held: u32,
     missed: u32,

@@ -36,7 +36,7 @@ pub struct GatewayCapacity {
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
-    /// The number of cores that the gateway could use.
+    /// The number of cores that the gateway could use; 1 if no repeat was completed.
     pub cores: f64,
     /// The result; `None` if the completed repeats have no saturation or no step.
     #[serde(rename = "answer")]
@@ -117,7 +117,7 @@ pub struct CapacityPoint {
     pub seconds: f64,
     /// Steps that met the objective.
     pub held: u32,
-    /// Steps that missed the objective, including disturbed ones.
+    /// Steps that missed the objective, whether they were disturbed or not.
     pub missed: u32,
 }
 

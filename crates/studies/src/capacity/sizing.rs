@@ -107,7 +107,7 @@ fn ascending(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// Returns the number of cores of a gateway. Only a completed repeat shows how many cores it could
-/// use, so without one, the number is that of the plan.
+/// use, so without a result, the number is that of the plan, if the plan has one.
 fn size(context: &Context, found: &GatewayCapacity) -> f64 {
     let setup = context
         .plan

@@ -78,7 +78,7 @@ pub(super) fn response(
             tried,
         } => format!(
             "{lead} meets {objective} at {}, the highest rate that was tried{per_core}, in {held} \
-             of {}: its capacity is higher.",
+             of {}: its capacity is at least that.",
             rate_words(*rate_per_second),
             counted(u64::from(*tried), "step")
         ),
@@ -109,7 +109,7 @@ fn doubts(rates: &Sustained) -> String {
     let lapses = rates.may_lapse().then(|| {
         format!(
             " More than {} of all steps may miss the objective regardless of the rate; in that \
-             case, no rate meets it with a probability of {}. More repeats (--repeat) would settle \
+             case, no rate meets it with a probability of {}. More repeats (--repeat) may settle \
              this.",
             percent(1.0 - rates.probability),
             percent(rates.probability)

@@ -20,11 +20,12 @@ use crate::kind::{Analysed, StudyFindings, StudyKind};
 const EXPLANATION: &str = "The load begins at the first correct response of a process that was \
                            just started. The time of this response is measured from the start of \
                            the process; its resolution is the time since the previous attempt. \
-                           Requests are counted until the CPU time per request, in windows of 100 \
-                           ms (longer if they have fewer than 100 responses), stays near its median \
-                           in the last third of the load. Figures are medians of the blocks, with \
-                           their ranges. Overlapping ranges are not ranked, and nothing is ranked \
-                           with fewer than ten blocks.";
+                           Requests are counted until the CPU time per request comes close to its \
+                           steady value and stays there. The steady value is the median over the \
+                           last third of the load. CPU time is read in windows of 100 ms, or of more \
+                           if they would otherwise have fewer than 100 responses. Figures are \
+                           medians of the blocks, with their ranges. Overlapping ranges are not \
+                           ranked, and nothing is ranked with fewer than ten blocks.";
 
 /// The minimum number of responses in a window; a bin with fewer responses is merged with those
 /// after it.
@@ -36,8 +37,8 @@ const WINDOWS_MIN: usize = 9;
 /// The maximum number of windows on each side over which a window's cost is smoothed.
 const NEIGHBORS: usize = 10;
 
-/// The maximum number of consecutive windows whose smoothed cost may be outside the band after the
-/// steady state has begun.
+/// The maximum number of consecutive windows whose smoothed cost may differ too much from that of
+/// the steady state after this state has begun.
 const OUTSIDE_MAX: usize = 10;
 
 /// The start of a gateway in one block.

@@ -88,7 +88,7 @@ pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
     class.is_some_and(|class| class != FAILED)
 }
 
-/// The exact sums of a metric, one for each class of responses.
+/// The exact sums of a metric, one for each class of responses except [`FAILED`].
 pub(crate) fn answered_sums(
     phase: &PhaseRecord,
     metric: CurveMetric,

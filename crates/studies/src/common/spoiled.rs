@@ -15,9 +15,9 @@ use super::facts::{
 };
 use super::joined;
 
-/// Returns the parts of a trial that its gateway spoiled, according to the reasons against the
-/// whole trial or one phase. `is_disturbed` is true if the machine or the load generator may have
-/// been the cause.
+/// Returns the parts of a trial that its gateway spoiled or may have spoiled, according to the
+/// reasons against the whole trial or one phase. `is_disturbed` is true if the machine or the load
+/// generator may have been the cause.
 pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<SpoiledBlock> {
     let invalid = reasons.iter().filter(|it| it.validity == Validity::Invalid);
     let spoiled = invalid.filter_map(|reason| {

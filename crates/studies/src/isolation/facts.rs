@@ -54,7 +54,8 @@ pub struct IsolationMeasure {
     pub title: &'static str,
     pub unit: Unit,
     pub decides: bool,
-    /// The complete blocks in which both values are usable.
+    /// The complete blocks in which the value next to failing groups and the one next to healthy
+    /// groups are both usable.
     pub blocks: Vec<IsolationBlock>,
     /// The value next to failing groups divided by that next to healthy groups.
     pub result: Comparison,

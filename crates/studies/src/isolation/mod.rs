@@ -248,9 +248,9 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     let more = match result.verdict {
         Verdict::Inconclusive {
             blocks_needed: Some(blocks),
-        } => format!("; {blocks} blocks would settle it"),
+        } => format!("; about {blocks} blocks in total would settle it"),
         Verdict::TooFewBlocks { blocks } => {
-            format!("; a verdict needs {MIN_BLOCKS} blocks; this run has {blocks}")
+            format!("; a verdict needs {MIN_BLOCKS} usable blocks; this run has {blocks}")
         }
         _ => String::new(),
     };

@@ -46,10 +46,10 @@ impl MarginalUnit {
 pub struct MarginalCostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase in which the quantity is measured; `None` if each number is a separate phase.
+    /// The phase in which the quantity is measured; `None` if each number has a separate phase.
     pub phase: Option<String>,
-    /// The load of the phase as text; `None` if each number is a separate phase. The time until the
-    /// gateway is ready belongs to the first phase, but is measured before it.
+    /// The load of the phase as text; `None` if each number has a separate phase. The time until
+    /// the gateway is ready belongs to the first phase, but is measured before it.
     pub load: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct GatewayMarginalCosts {
 pub struct MarginalCostPoint {
     pub count: u32,
     pub scenario: String,
-    /// The phase, if each number is a separate phase.
+    /// The phase with this number, if each number has a separate phase.
     pub phase: Option<String>,
     pub status: RowStatus,
     /// A value for each measure; `None` if it was not measured or no block is usable.

@@ -21,7 +21,7 @@ pub(super) struct Family {
 pub(super) struct Member {
     pub(super) count: u32,
     pub(super) scenario: String,
-    /// The phase, if each number is a separate phase.
+    /// The phase with this number, if each number has a separate phase.
     pub(super) phase: Option<String>,
 }
 

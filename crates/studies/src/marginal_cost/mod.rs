@@ -82,7 +82,8 @@ fn measured<'a>(
     row.metric_in(phase, measure.metric)
 }
 
-/// The difference between two values divided by the difference between the two numbers.
+/// The cost of each additional item: the difference between the values at the two numbers, paired
+/// by block, divided by the difference between these numbers.
 fn per_item(
     fewest: (u32, &MetricFindings),
     most: (u32, &MetricFindings),

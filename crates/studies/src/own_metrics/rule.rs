@@ -4,8 +4,8 @@
 use gatebench_model::own_metrics::{Covers, LatencyKind};
 use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 
-/// A metric is late if it includes the last request of a load more than this long after the end of
-/// the load.
+/// A metric is late if it does not include every request of a load until more than this long after
+/// the end of the load.
 const LATE_NS: u64 = 500_000_000;
 /// A metric is judged *whole milliseconds* if its resolution is coarser than this share of the
 /// measured median. If no percentiles were measured, the mean replaces the median.
@@ -14,7 +14,7 @@ const RESOLUTION_MAX: f64 = 0.1;
 /// time a request after the client has sent it.
 const MEAN_FACTOR: f64 = 2.0;
 /// A percentile agrees if a dashboard draws it at most this many buckets from the bucket of the
-/// measured one. A time close to a bound may fall on either side of it.
+/// measured one. A time close to a bucket's bound may be counted on either side of this bound.
 const BUCKETS_MAX: usize = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -155,7 +155,7 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
 struct Drawn<'a> {
     line: &'a CostLine,
     figure: &'a CostFigure,
-    /// The beginning (zero or the end of the plain proxy's bar) and the end.
+    /// The beginning of the bar (zero or the end of the plain proxy's bar) and its end.
     span: (f64, f64),
     /// The ends of the figure's interval or range.
     ends: (f64, f64),

@@ -122,13 +122,13 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Ramp => (
             ["rate with the ramp", "rate after it"],
             RequestsPerSecond,
-            "No load of this run has a ramp that ends, because the warm-up was discarded; with \
-             --as-published, there is one.",
+            "No valid load of this run has a ramp that ends. With --as-published, the ramp is \
+             measured; otherwise, it is discarded as warm-up.",
         ),
         Effect::Compression => (
             ["CPU without gzip", "CPU with gzip"],
             Unit::CpuNanosecondsPerRequest,
-            "The rows with gzip are not in this run.",
+            "This run lacks the rows with gzip, or their CPU time is unknown.",
         ),
         Effect::MemoryAtEnd => (
             ["at the end", "the most"],
@@ -143,7 +143,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::OneRun => (
             ["lowest block", "highest block"],
             RequestsPerSecond,
-            "This run has only one block.",
+            "No row of this run was measured in more than one block.",
         ),
         Effect::Peak => (["peak", "mean"], RequestsPerSecond, "Nothing was measured."),
         Effect::SinceBeginning => (
@@ -160,7 +160,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Drift => (
             ["first run", "last run"],
             RequestsPerSecond,
-            "Each version has only one run.",
+            "No version was measured in more than one run.",
         ),
     }
 }

@@ -99,8 +99,9 @@ pub struct SoakQuantity {
 /// The range of the values in a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SoakStretch {
-    /// The end of the stretch, in seconds from the beginning of the measurement. In a closed load,
-    /// it is a number of responses converted to seconds, except for the response time.
+    /// The end of the stretch, in seconds from the beginning of the measurement. If the load is
+    /// closed and the quantity is not the response time, these seconds are a number of responses,
+    /// converted at the mean rate.
     pub at_seconds: f64,
     pub low: f64,
     pub high: f64,

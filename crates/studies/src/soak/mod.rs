@@ -92,7 +92,7 @@ fn segment(
     })
 }
 
-/// The culprit of a segment that ended because of a file.
+/// The culprit of a segment that ended because a file could not be used.
 const A_FILE: &str = "a file";
 
 fn culprit_besides_gateway(outcome: &Outcome) -> Option<&'static str> {
@@ -108,9 +108,10 @@ fn culprit_besides_gateway(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
-/// A leak, a failure or an ended process in any segment makes the decision [`Decision::Worse`].
-/// Growth at the end of any segment, or the failure of something other than the gateway, leaves it
-/// open. Otherwise, the verdict on memory in the longest segment decides.
+/// A leak or a failure of the gateway (see [`has_failed`]) in any segment makes the decision
+/// [`Decision::Worse`]. If there is neither, growth at the end of any segment, or the failure of
+/// something other than the gateway, leaves it open. Otherwise, the verdict on memory in the
+/// longest segment decides.
 fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;

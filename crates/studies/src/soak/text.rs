@@ -119,8 +119,8 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
             )
         }
         LeakVerdict::NoLeak if is_latency => format!(
-            "The median response time through {variant} does not drift upward: it changes by \
-             {slope}."
+            "The median response time through {variant} does not drift upward by more than \
+             {bound}/h: it changes by {slope}."
         ),
         LeakVerdict::NoLeak => format!(
             "{variant} shows no leak of {what} above {bound}/h: the lower envelope changes by {slope}{}.",

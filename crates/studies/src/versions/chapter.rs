@@ -22,7 +22,7 @@ const METHOD: &str = "Combined results";
 
 const EXPLANATION: &str = "The table shows the mean of the runs' rates with their range, the mean \
      latency over all requests, the longest latency, and the percentiles of each run. The \
-     latencies are measured at saturation, so they only restate connections ÷ rate.";
+     latencies are measured at saturation, so their mean only restates connections ÷ rate.";
 
 const HEADS: &str = "version |> rate |> slowest to fastest run |> mean latency |> longest \
      |> p90 of each run |> p99 of each run";

@@ -143,7 +143,7 @@ fn ten_blocks_give_the_cost_and_its_interval() {
     assert!((cost.difference.effect - 2_000.0).abs() < 1.0, "{cost:?}");
     let (low, high) = (2_000.0 - interval.low, interval.high - 2_000.0);
     assert!((low - high).abs() < 1.0 && low > 316.0 * 2.26 / 10f64.sqrt());
-    // Holm's correction for all comparisons of the run widens the interval.
+    // Holm's correction for all comparisons of the same family widens the interval.
     assert!(interval.confidence > 0.95 && low < 316.0 * 6.0 / 10f64.sqrt());
     let ratio = cost.ratio.as_ref().unwrap();
     assert_eq!(ratio.verdict, Verdict::Worse);

@@ -262,7 +262,7 @@ fn a_response_that_fails_two_checks_counts_once() {
         twice(Some(5)),
         format!("5 responses failed the checks: {listed}")
     );
-    // Earlier versions did not record this count.
+    // Earlier versions did not record `failing_checks`.
     assert_eq!(
         twice(None),
         format!("10 responses failed the checks: {listed}")

@@ -183,7 +183,7 @@ fn five_minutes_do_not_exclude_a_leak_hidden_by_a_huge_page() {
     else {
         panic!("{memory:?}")
     };
-    // The time for 2 MiB at 4 MiB/h.
+    // At 4 MiB/h, memory grows by a huge page (2 MiB) in half an hour.
     assert!((0.45..0.6).contains(&(needed / 3_600.0)), "{needed}");
     assert!(memory.resolution_per_hour > 20.0 * f64::from(1 << 20));
     for expected in [
@@ -466,7 +466,7 @@ fn an_interrupted_block_is_not_counted() {
     assert!(
         found
             .text
-            .contains("a verdict needs 10 blocks; this run has 3"),
+            .contains("a verdict needs 10 usable blocks; this run has 3"),
         "{}",
         found.text
     );

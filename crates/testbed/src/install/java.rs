@@ -71,7 +71,8 @@ impl JavaProgram {
         }
         let if_absent = "install Maven (Debian's packages are maven and default-jdk-headless), so that `mvn --version` works";
         let if_failing = format!(
-            "correct pom.xml and the other files of install.maven; to see Maven's whole output, run: {}",
+            "make sure that Maven can download libraries, and correct pom.xml and the other files of install.maven; \
+             to see Maven's whole output, run: {}",
             self.maven()
         );
         let mut maven = Command::new("mvn");

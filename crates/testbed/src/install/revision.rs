@@ -121,9 +121,11 @@ impl Blame for RevisionError {
             Self::NoCommit { .. } => {
                 "name a branch, a tag or a hash that `git rev-parse` accepts".into()
             }
-            Self::NoCheckout { .. } => "check the repository with `git fsck`".into(),
+            Self::NoCheckout { .. } => {
+                "fix the problem that git reports; `git fsck` checks the repository".into()
+            }
             Self::Build { log, .. } => format!(
-                "make the command succeed in a fresh clone of that commit; its output is in {}",
+                "make the build command succeed in a fresh clone of that commit; its output is in {}",
                 log.display()
             ),
             Self::Place { .. } => {

@@ -53,7 +53,7 @@ fn program_on(
 ) -> Result<VendorProgram, DriverError> {
     let fits = |it: &&VendorSystem| it.id == system.id && system.is_version(&it.versions);
     let Some(steps) = packages.systems.iter().find(fits) else {
-        let message = format!("its vendor publishes no steps for {}", system.name);
+        let message = format!("gateway.yaml has no installation steps for {}", system.name);
         return Err(failed(gateway, message, elsewhere(packages)));
     };
     let mut environment = Environment::new();
@@ -83,7 +83,7 @@ fn elsewhere(packages: &VendorPackages) -> String {
     let systems = systems.map(|it| format!("{} {}", it.id, it.versions.join(", ")));
     let systems: Vec<String> = systems.collect();
     format!(
-        "its vendor has steps for {}; for other ways to install it, see {}",
+        "gateway.yaml has steps for {}; for other ways to install it, see {}",
         systems.join("; "),
         packages.page
     )
@@ -199,13 +199,13 @@ mod tests {
             ("", "this system, which has no /etc/os-release"),
         ] {
             let error = on(release).unwrap_err();
-            let expected = format!("its vendor publishes no steps for {named}");
+            let expected = format!("gateway.yaml has no installation steps for {named}");
             assert!(error.contains(&expected), "{error}");
         }
         let remedy = elsewhere(&packages());
         assert_eq!(
             remedy,
-            "its vendor has steps for debian 11, 12; rhel 9; for other ways to install it, see https://makers.example"
+            "gateway.yaml has steps for debian 11, 12; rhel 9; for other ways to install it, see https://makers.example"
         );
     }
 

@@ -179,8 +179,8 @@ fn only_running<'p>(pods: &'p [Json], attached: &AttachedPod) -> Result<&'p Json
         "the selector {selector} must match one running pod of {namespace}, but matches {names}"
     );
     let remedy = format!(
-        "choose a selector that matches only one pod, because the CPU time of several pods cannot be \
-         attributed to the load; `kubectl -n {namespace} get pods --show-labels` lists the labels"
+        "choose a selector that matches exactly one running pod, because the CPU time of several pods \
+         cannot be attributed to the load; `kubectl -n {namespace} get pods --show-labels` lists the labels"
     );
     Err(RemoteError::environment(what, remedy))
 }

@@ -91,11 +91,11 @@ const NODE_REMEDIES: [(&str, &str); 6] = [
     ),
     (
         "Insufficient cpu",
-        "choose a smaller size (--gateway-cpus, --agent-cpus), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists them",
+        "choose a smaller size (--gateway-cpus, --agent-cpus), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists the nodes",
     ),
     (
         "Insufficient memory",
-        "choose a smaller size (--gateway-memory), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists them",
+        "choose a smaller size (--gateway-memory), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists the nodes",
     ),
     (
         "untolerated taint",
@@ -107,7 +107,7 @@ const NODE_REMEDIES: [(&str, &str); 6] = [
     ),
     (
         "nodes are available",
-        "use other nodes (--ROLE-node); `gatebench kubernetes check NAMESPACE` lists them",
+        "use other nodes (--ROLE-node); `gatebench kubernetes check NAMESPACE` lists the nodes",
     ),
 ];
 

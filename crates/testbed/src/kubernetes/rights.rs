@@ -59,7 +59,7 @@ const RULES: [Rule; 7] = [
         group: "networking.k8s.io",
         resource: "networkpolicies",
         verbs: &["create", "list", "delete"],
-        without: "the pods of a run can open connections to anything",
+        without: "the pods of a run can open connections to any address",
     },
     Rule {
         group: "",

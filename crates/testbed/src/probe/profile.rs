@@ -59,8 +59,9 @@ impl Blame for ProfileError {
         let remedy = match self {
             Self::NotFound => "install perf: apt-get install linux-perf",
             Self::Io(_) | Self::NoSamples(_) => {
-                "allow sampling: run as root, or run `sysctl kernel.perf_event_paranoid=1`; for a \
-                 container, also use --security-opt seccomp=unconfined --cap-add PERFMON"
+                "unless the message names another cause, allow sampling: run as root, or run \
+                 `sysctl kernel.perf_event_paranoid=1`; for a container, also use --security-opt \
+                 seccomp=unconfined --cap-add PERFMON"
             }
             Self::NoOwnSamples(_) => {
                 "read the gateway's log in the trial's folder, or sample with perf: --stacks dwarf"

@@ -158,11 +158,11 @@ impl Carrier {
     }
 
     pub(super) fn broken_remedy(&self) -> String {
-        let resume = "`gatebench run --resume DIR` measures the missing trials";
+        let resume = "`gatebench run --resume DIR` continues an interrupted run";
         match self {
             Self::Here | Self::Ssh(_) => format!(
-                "check that {} and the network to it are up; its processes end by themselves, and \
-                 {resume}",
+                "check that {} and the network to it are up; the processes on it end by themselves, \
+                 and {resume}",
                 self.name()
             ),
             Self::Pod { kubectl, pod, .. } => format!(

@@ -24,7 +24,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Host key verification failed",
-        "log in once by hand with `ssh HOST`, and make sure that the key shown is the key of that host",
+        "log in once by hand with `ssh HOST`, and make sure that the key shown is the key of that host; if its key was replaced on purpose, first remove the old one from ~/.ssh/known_hosts",
     ),
     (
         "Permission denied (",

@@ -19,7 +19,8 @@ pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
     let culprit = Culprit::Gateway(label.into());
     let remedy = match exit {
         Exit::Code(0) => {
-            "keep the program in the foreground: add an option such as `-D FOREGROUND` or `daemon off;` to `start`"
+            "keep the program in the foreground (add an option such as `-D FOREGROUND` or `daemon off;` to `start`); if it already \
+             is, read the gateway's logs in the trial's folder"
         }
         Exit::Code(_) => "read the gateway's logs in the trial's folder",
         Exit::Signal(_) => {

@@ -106,7 +106,7 @@ impl Place {
                 if let Ok(place) = revision.folder.join(prefix).canonicalize() {
                     return Ok(format!("{name}@{}", place.display()));
                 }
-                let remedy = "name a folder that the command given with --build creates";
+                let remedy = "name a folder that the commit contains or that the command given with --build creates";
                 Err(missing(Path::new(prefix), remedy))
             }
         }

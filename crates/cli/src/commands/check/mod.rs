@@ -40,11 +40,11 @@ Examples:
   gatebench check gateway nginx --scenario api-key
   gatebench check gateway kong@/opt/kong-3.9
 
-For each scenario, gatebench renders the configuration, starts the gateway, sends the scenario's
-test cases, first one at a time and then concurrently, and stops the gateway. The first scenario,
-`contract`, applies to every gateway, whatever its policies.
+For each scenario that the gateway supports, gatebench renders the configuration, starts the
+gateway, sends the scenario's test cases, first one at a time and then concurrently, and stops the
+gateway. The first scenario, `contract`, applies to every gateway, whatever its policies.
 
-Exit code: 0 if the gateway passes all scenarios, 1 if it fails one, 130 if interrupted.")]
+Exit code: 0 if the gateway passes all tested scenarios, 1 if it fails one, 130 if interrupted.")]
 struct CheckGateway {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY")]
@@ -157,7 +157,7 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     };
     let said = terminal::say(&format!(
-        "\n{gateway} fails {} of {asked}{untested}\n  → correct its templates; the rendered files are in {}",
+        "\n{gateway} fails {} of {asked}{untested}\n  → correct its folder; the rendered files are in {}",
         failing.len(),
         first.work.join("gateway").display()
     ));

@@ -157,7 +157,7 @@ fn cores(facts: &EnvironmentFacts) -> Check {
             "cores",
             format!(
                 "{}, but a control group limits the CPU time to the equivalent of about {usable} of them; \
-                 this limit stops the load generator in the middle of a measurement",
+                 this limit can pause the load generator during a measurement",
                 allowed.len()
             ),
             "limit the cores instead of the time; in a container, use --cpuset-cpus instead of --cpus",
@@ -196,9 +196,7 @@ fn governor(facts: &EnvironmentFacts) -> Check {
         Some("performance") => Check::good("governor", "performance"),
         Some(other) => Check::advice(
             "governor",
-            format!(
-                "{other}: the clock frequency follows the load, and so does CPU time per request"
-            ),
+            format!("{other}: the clock frequency may change, and CPU time per request with it"),
             "cpupower frequency-set -g performance",
         ),
     }
@@ -240,7 +238,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
             Check::advice(
                 name,
                 format!("the kernel's configuration and the test disagree: {seen}"),
-                "boot without options that change the clock (tsc=), or compare only runs on this machine",
+                "boot without options that change the clock (tsc=), or compare only runs that were made on this machine",
             )
         }
         SoftirqPayer::Processes => {
@@ -254,8 +252,8 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Unknown => Check::advice(
             name,
             format!(
-                "the test is inconclusive, because other programs used the core, or because softirq took too little \
-                 time: {seen}"
+                "the test is inconclusive, because other programs used the core, softirq took too little time, or \
+                 the rounds of the test disagree: {seen}"
             ),
             "stop other programs and run gatebench doctor again",
         ),

@@ -146,7 +146,7 @@ fn event_loop(pod: &InspectedPod) -> Finding {
     Finding::advice(
         name,
         format!("{backend}: the node's seccomp profile or kernel forbids io_uring"),
-        "all agents must use the same event loop; to allow io_uring, put a seccomp profile on the nodes and name it with --seccomp-profile",
+        "all agents must use the same event loop; if the kernel allows io_uring, put a seccomp profile that allows it on the nodes, and name the profile with --seccomp-profile",
     )
 }
 

@@ -68,7 +68,7 @@ impl Image {
                     return Err(Failure::words(
                         word,
                         format!("{} is not installed on this machine", found.place()),
-                        "use it directly: gatebench run --kubernetes NAMESPACE --image IMAGE",
+                        "use the image directly: gatebench run --kubernetes NAMESPACE --image IMAGE",
                     ));
                 }
                 image.add_gateway(&folder, &found).map_err(unreadable)?;

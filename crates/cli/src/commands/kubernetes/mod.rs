@@ -22,7 +22,8 @@ Examples:
   gatebench run proxy-json --gateway kong --kubernetes bench --agents 2 --dry-run
 
 gatebench uses your `kubectl`, with its contexts and credentials. At the end of a run, its pods are
-deleted, even if gatebench is killed.";
+deleted, even if gatebench is killed, unless this machine fails or cannot reach the cluster at that
+time.";
 
 /// Prepare a Kubernetes namespace for runs, and clean it up
 #[derive(Debug, Args)]
@@ -72,7 +73,7 @@ impl Clean {
         let (deleted, unlisted) = kubernetes::clean(&self.namespace)?;
         let mut lines: Vec<String> = deleted.iter().map(|it| format!("deleted {it}")).collect();
         if deleted.is_empty() {
-            lines.push(format!("nothing is left in {}", self.namespace));
+            lines.push(format!("found nothing to delete in {}", self.namespace));
         }
         for kind in unlisted {
             lines.push(format!(

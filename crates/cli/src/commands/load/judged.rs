@@ -76,7 +76,7 @@ fn time(statistic: Statistic, times: &Times) -> Result<f64, String> {
     };
     found.ok_or_else(|| match statistic {
         Statistic::Percentile(percentile) => format!(
-            "p{percentile} needs {} requests, but there are {}",
+            "p{percentile} needs {} measured times, but there are {}",
             grouped(samples_needed(percentile)),
             grouped(times.count() as f64)
         ),

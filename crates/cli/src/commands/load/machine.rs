@@ -48,7 +48,7 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
         UdpSocket::bind((*source, 0)).map_err(|error| {
             let what = format!("cannot connect from {source}: {error}");
             let remedy = "use an address of this machine (see `ip address`), or add it: \
-                          `ip address add ADDRESS/32 dev lo`";
+                          `ip address add ADDRESS dev lo`";
             Failure::said(Exit::Environment, "--source", what, remedy)
         })?;
     }

@@ -183,7 +183,7 @@ impl ShapeFlags {
             if stage.how == Change::Step || stage.target.fract() != 0.0 || stage.target > 1e6 {
                 return Err(Failure::words(
                     "--stage",
-                    "without --rate, a stage is a whole number of connections, reached linearly",
+                    "without --rate, a stage is a whole number of connections, at most 1000000, reached linearly",
                     "write CONNECTIONS:TIME, for example 200:30s, or add --rate",
                 ));
             }

@@ -130,7 +130,7 @@ fn site_and_paths(
                         found.origin(),
                         first.origin()
                     ),
-                    "use URLs of one host, or run `gatebench load` once per host",
+                    "use URLs with the same scheme, host and port, or run `gatebench load` several times",
                 ));
             }
             Some(_) => {}

@@ -81,7 +81,7 @@ impl NewGateway {
         terminal::say(&format!(
             "{name}/gateway.yaml    how to find, start and stop the gateway, and its features\n\
              {name}/{config}    a template of its configuration\n\n\
-             The gateway is a plain proxy that uses {like}. `gatebench check gateway ./{name}` verifies that it works. \
+             The gateway is a plain proxy with a configuration for {like}. `gatebench check gateway ./{name}` verifies that it works. \
              Change one thing at a time."
         ))
     }

@@ -34,8 +34,7 @@ pub struct HostsArgs {
     yes: bool,
 }
 
-const INTERRUPTED: &str =
-    "interrupted: the hosts are destroyed as soon as the current step has ended";
+const INTERRUPTED: &str = "interrupted: the hosts are destroyed as soon as the current step has ended (without --yes, only after confirmation)";
 
 impl HostsArgs {
     /// Reads the hosts and passes them to `measure`. With `--provision`, creates them first. With

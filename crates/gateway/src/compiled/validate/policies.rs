@@ -119,7 +119,11 @@ impl Mistakes {
             let is_value = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
             if value.trim() != value || !value.bytes().all(is_value) {
                 let message = format!("the value {value:?} is not allowed in a field");
-                self.add(at, message, "write visible ASCII on one line");
+                self.add(
+                    at,
+                    message,
+                    "write visible ASCII on one line, without spaces at its ends",
+                );
             }
         }
     }

@@ -66,8 +66,7 @@ impl<'r> Reader<'r> {
                     return Err(refused(source, directive, message, "remove this `include`"));
                 }
                 if stack.len() > DEPTH_MAX {
-                    let message =
-                        format!("files include each other more than {DEPTH_MAX} levels deep");
+                    let message = format!("includes are nested more than {DEPTH_MAX} levels deep");
                     let help = "move the directives of this file to the file that includes it";
                     return Err(refused(source, directive, message, help));
                 }

@@ -122,7 +122,7 @@ fn coverage(runs: u64) -> Coverage {
 #[test]
 fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
-    // If the true share is 95 %, one test run in 700 covers fewer than 46 of 54.
+    // If a true share is 95 %, fewer than 46 of 54 are covered in one test run of 700.
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.85 && half > 0.85, "{sustained} {half}");
     assert!(found.sustaining > 0.8, "{}", found.sustaining);
@@ -138,7 +138,7 @@ fn hundreds_of_repeats_have_a_narrow_interval() {
         noise.uniform() < 1.0 / (1.0 + above.exp())
     });
     assert_eq!(repeats.len(), COUNT);
-    // Together, the steps are too unlikely for a floating-point number.
+    // The likelihood of all steps together is too small for a floating-point number.
     let (sustained, half) = rates(plan, &repeats);
     let sustained = sustained.unwrap();
     assert!(sustained.rate_per_second < half.rate_per_second);

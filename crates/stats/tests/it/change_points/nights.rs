@@ -43,9 +43,9 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// Returns the numbers of nights until a step of `step` standard deviations, which occurs after 20
-/// nights, is reported. The numbers ascend, and missed steps come last. The history has `series`
-/// series, which begin together.
+/// Returns the number of nights from a step to its alarm in each simulated series, in ascending
+/// order; missed steps come last. The step of `step` standard deviations occurs after 20 nights.
+/// The history has `series` series, which begin together.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)
@@ -65,7 +65,8 @@ fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usiz
 fn at_most_five_percent_of_unchanged_series_have_an_alarm_on_any_night() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 40);
-        // If the true share is 5 %, one test run in seventy finds more than 5 of 40.
+        // If the true share of a model is 5 %, more than 5 of 40 are found in one test run of
+        // seventy.
         assert!(wrong <= 5, "{name}: {wrong} of 40");
     }
 }

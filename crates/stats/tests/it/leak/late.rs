@@ -68,7 +68,7 @@ fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn late_growth_by_hundreds_of_mebibytes_is_never_no_leak() {
-    // In the four cases, memory grows only in the last one or two hours, by 38, 190, 760 and 480
+    // In the four cases, memory grows only in the last 1.2 or 1.9 hours, by 38, 190, 760 and 480
     // MiB in total.
     for (last, per_hour) in [(1.9, 20.0), (1.9, 100.0), (1.9, 400.0), (1.2, 400.0)] {
         let runs = 100;

@@ -18,14 +18,14 @@ pub struct CompareFindings {
     /// The metric that decides.
     pub metric: Metric,
     pub decision: Decision,
-    /// The reason for the decision, as a complete sentence.
+    /// The reason for the decision, as one or more sentences.
     pub text: String,
     pub notes: Vec<Sentence>,
     /// The differences between the candidate and the last run in [`Self::baseline`], other than in
     /// their figures; the most serious first.
     pub differences: Vec<RunDifference>,
-    /// A cell for each scenario, gateway, load and metric that both sides measured; the deciding
-    /// metric comes first.
+    /// A cell for each scenario, gateway, load and metric for which both sides have usable values;
+    /// the deciding metric comes first.
     pub cells: Vec<CellFindings>,
 }
 

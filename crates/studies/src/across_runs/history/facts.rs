@@ -48,7 +48,7 @@ pub struct SeriesFindings {
     /// A digest of the machine, load, scenario, load generator, size of the gateway and unusual
     /// accounting of CPU time. All points of a series have the same digest.
     pub conditions: String,
-    /// The runs that measured the series, oldest first.
+    /// A point for each run that has a usable value, oldest first.
     pub points: Vec<SeriesPoint>,
     /// True if the series has enough usable points to detect a change.
     pub searched: bool,
@@ -71,8 +71,8 @@ pub struct SeriesPoint {
     /// The value of the same run's direct variant, which depends on the machine but not on the
     /// gateway.
     pub control: Option<f64>,
-    /// Blocks that the gateway itself spoiled. The other blocks may look better as a result, so the
-    /// point is shown, but not searched.
+    /// Blocks that the gateway spoiled or may have spoiled. The other blocks may look better as a
+    /// result, so the point is shown, but not searched.
     pub spoiled: u32,
 }
 

@@ -44,7 +44,7 @@ pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
         suite: facts.suite.clone(),
         gatebench: facts.gatebench.clone(),
         blocks: facts.blocks_complete,
-        left_out: (!finished).then(|| "it was not finished".to_owned()),
+        left_out: (!finished).then(|| "it failed, or its end was not recorded".to_owned()),
         cells: if finished { cells_of(run) } else { Vec::new() },
     }
 }

@@ -25,7 +25,8 @@ pub struct ComparisonFindings {
     /// Worst validity among these blocks; `Invalid` if there are none. In an A/B test, blocks that
     /// lack one of the two baseline processes count too.
     pub validity: Validity,
-    /// Blocks without a value that count against the side that spoiled them.
+    /// For each side, the blocks that have no value because this side spoiled them, or may have
+    /// spoiled them. They count against it.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     pub result: Comparison,

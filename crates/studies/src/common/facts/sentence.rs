@@ -43,12 +43,12 @@ impl From<&Sentence> for Fact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Nothing is wrong: the candidate is better or unchanged in every scenario, a soak found no
-    /// leak, failing requests harm no others, or a search for capacity found a rate for every
-    /// gateway and the number of cores for a requested rate.
+    /// Nothing is wrong: the candidate is better or unchanged on the deciding metric in every
+    /// scenario, a soak found no leak, failing requests harm no others, or a search for capacity
+    /// found a rate for every gateway and the number of cores for a requested rate.
     Fine,
-    /// The candidate is worse in a scenario, a soak found a leak or a failure, or failing requests
-    /// harm others.
+    /// The candidate is worse on the deciding metric in a scenario, a soak found a leak or a
+    /// failure, or failing requests harm others.
     Worse,
     /// There is no verdict, for example because a scenario is not settled, or because the baseline
     /// differs from itself.
@@ -82,7 +82,8 @@ pub struct ScenarioSummary {
     /// Labels of the variants: the best gateway by verdicts, if there is one, the other gateways by
     /// their median cost, and then the direct variant.
     pub order: Vec<String>,
-    /// States which gateway costs least and by how much, if this can be shown.
+    /// States which gateway costs least (or is fastest, if no CPU time was measured) and by how
+    /// much, if this can be shown.
     pub meaning: String,
     /// Plain if [`Self::meaning`] names the best gateway by verdicts or the only gateway; otherwise
     /// a caution.

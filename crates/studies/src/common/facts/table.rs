@@ -23,8 +23,8 @@ pub struct ScenarioFindings {
     /// One row per variant, including the direct variant but not the null gateway, in the plan's
     /// order.
     pub rows: Vec<VariantRow>,
-    /// The row of the null gateway; `None` if the plan has none, or if no trial of it ended without
-    /// being interrupted.
+    /// The row of the null gateway; `None` if the plan has none, or if no trial of it is on disk
+    /// except interrupted ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
     /// The groups by phase and variant, in the scenario's order; empty if there is only one.

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Reason {
     pub gate: Gate,
     pub validity: Validity,
-    /// The aspects that the reason affects; the others remain valid.
+    /// The aspects that the reason affects; [`Aspect::Latency`] includes the tail.
     pub spoils: Vec<Aspect>,
     /// The phase that the reason concerns; `None` for the whole trial.
     pub phase: Option<String>,
@@ -80,7 +80,8 @@ pub enum Gate {
     Steal,
     /// Another process used the pinned cores.
     ForeignProcess,
-    /// The load generator or the upstream ran on another thread of the gateway's physical core.
+    /// The load generator or the upstream ran on a hardware thread of one of the gateway's physical
+    /// cores.
     SharedCore,
     ClockSourceChanged,
     ClockSourceSlow,
@@ -221,7 +222,7 @@ pub struct SpoiledSide {
     pub gates: Vec<Gate>,
 }
 
-/// Blocks of a comparison that count against the side that spoiled them.
+/// For each side of a comparison, the blocks that this side spoiled, which count against it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledBlocks {
     pub candidate: SpoiledSide,

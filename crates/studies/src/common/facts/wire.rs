@@ -68,7 +68,7 @@ impl WireName {
             Self::Retries => "requests sent again",
             Self::PassesRequests => "requests forwarded before they are complete",
             Self::PassesResponses => "responses forwarded before they are complete",
-            Self::WrittenBytes => "written to files per request",
+            Self::WrittenBytes => "written to files per response",
             Self::Workers => "threads that did the work",
             Self::Routes => "routes that respond",
         }

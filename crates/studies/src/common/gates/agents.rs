@@ -29,7 +29,8 @@ pub(super) fn throttled(view: &View) -> Option<Reason> {
         (agent.throttled_ns > 0).then(|| format!("was stopped by a CPU limit for {time}"))
     })?;
     let message = format!("Agent {message}");
-    let remedy = "Raise or remove the agent's CPU limit, or give the agent its own machine.";
+    let remedy =
+        "Raise or remove the agent's CPU limit, or give the agent a smaller share of the load.";
     Some(view.invalid(Gate::Throttled, &EVERYTHING, message, remedy))
 }
 

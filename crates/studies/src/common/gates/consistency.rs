@@ -16,7 +16,8 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 pub(super) const DEFECT: &str =
     "These figures contradict each other: report the defect, and attach the run directory.";
 
-/// The exact sums of a metric over all classes of responses; `None` if the phase has none.
+/// The exact sums of a metric, merged over the classes of responses; `None` if the phase has none.
+/// Responses with a status outside 200 to 599 are left out.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     let sums = answered_sums(view.phase, metric).copied();
     sums.reduce(|a, b| ExactSum {
@@ -34,7 +35,7 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
     let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
     (clamped > 0).then_some(())?;
     let message = format!(
-        "The histogram clamped {} to the edge of its range.",
+        "Latency histograms clamped {} to the upper end of their range.",
         counted(clamped, "value")
     );
     let remedy = "Read the highest percentiles as lower bounds.";

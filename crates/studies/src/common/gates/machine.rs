@@ -65,7 +65,7 @@ pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
     (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;
     let message = "The load generator or the upstream ran on a hardware thread of the gateway's \
-                   physical core, because no other placement is possible.";
+                   physical core, because no placement with this number of gateway cores avoids it.";
     let remedy =
         "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
     Some(view.limited(Gate::SharedCore, &SPEED, message, remedy))

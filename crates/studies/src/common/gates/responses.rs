@@ -154,7 +154,8 @@ pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
         ),
         false => (
             format!("{requests} never reached the upstream."),
-            "Turn off the gateway's cache, or measure it in a scenario that tests caching.",
+            "If the gateway has a cache, turn it off, or measure it in a scenario that tests caching; otherwise, read the \
+             gateway's log.",
         ),
     };
     Some(view.invalid(Gate::NeverReachedUpstream, &EVERYTHING, message, remedy))

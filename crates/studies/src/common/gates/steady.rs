@@ -239,8 +239,7 @@ pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
         percent(drift.abs()),
         tested.over
     );
-    let remedy =
-        "Lengthen the warm-up of the load profile, or raise `warmup.max` in the gateway's folder.";
+    let remedy = "Lengthen the warm-up of the load profile, or raise `warmup.max` in gateway.yaml.";
     Some(view.limited(Gate::NotSteady, aspects, message, remedy))
 }
 

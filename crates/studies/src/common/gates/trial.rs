@@ -78,9 +78,8 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
     let ended = record.gateway.as_ref()?.processes_ended;
     let unseen = ended.checked_sub(measured).filter(|count| *count > 0)?;
     let count = counted(u64::from(unseen), "process");
-    let message = format!(
-        "{count} of the gateway ended in a warm-up, in a parity check or between two loads."
-    );
+    let message =
+        format!("{count} of the gateway ended during the trial, but outside the measurements.");
     let remedy = super::gateway::RESTARTED_REMEDY;
     Some(invalid(Gate::GatewayRestarted, message, remedy, None))
 }

@@ -47,7 +47,7 @@ pub(super) fn client_connections(view: &View) -> Option<Reason> {
         counted(wire.responses, "response"),
         grouped(f64::from(needed))
     );
-    let remedy = "Let the gateway keep clients' connections open: raise its limit on requests per connection.";
+    let remedy = "Let the gateway keep clients' connections open, for example by raising its limit on requests per connection.";
     Some(view.limited(Gate::ClientConnections, &SPEED, message, remedy))
 }
 
@@ -55,7 +55,7 @@ fn is_reconnecting(opened: u64, needed: u64, requests: u64) -> bool {
     opened as f64 > needed as f64 + RECONNECT_SHARE_MAX * requests as f64
 }
 
-/// HTTP/1.0 differs in how connections are kept open and how responses are delimited.
+/// HTTP/1.0 differs from HTTP/1.1 in how connections are kept open and how responses are delimited.
 pub(super) fn old_version(view: &View) -> Option<Reason> {
     let upstream = view.phase.wire.as_ref()?.upstream?;
     (upstream.http10 > 0).then_some(())?;
@@ -82,8 +82,8 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
         quantity(written as f64, Unit::Bytes),
         quantity(each, Unit::Bytes)
     );
-    let remedy = "Turn off the access log in the gateway's templates. If the lines report errors, \
-                  remove their cause.";
+    let remedy = "Turn off the access log in the gateway's templates. If the gateway writes \
+                  error messages, remove their cause.";
     Some(view.limited(Gate::AccessLog, &SPEED, message, remedy))
 }
 
@@ -96,7 +96,8 @@ pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let is_closed = view.kind() == PhaseKind::Closed;
     (is_closed && busy > 0 && busy < workers).then_some(())?;
     let message = format!(
-        "Only {busy} of the gateway's {workers} configured workers did at least a twentieth of the work."
+        "The gateway has {workers} configured workers, but only {busy} of its threads did at least \
+         a twentieth of the work."
     );
     let remedy = "Make sure that the gateway's templates use `workers`, and that the load has connections for each worker.";
     Some(view.limited(Gate::Workers, &SPEED, message, remedy))

@@ -1,4 +1,5 @@
-//! Every value of every block: a record for each scenario, variant, phase, metric and block.
+//! Every value of every block, except those of the null gateway: a record for each scenario,
+//! variant, phase, metric and block.
 
 use gatebench_report::chapter::{Block, Chapter};
 use gatebench_report::csv::{field, name_of, suffix};

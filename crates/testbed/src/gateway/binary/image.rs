@@ -96,8 +96,8 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     })
 }
 
-const NO_ENGINE: &str = "start Docker, or `podman system service --time=0`, and make sure that you may use its \
-                         socket (DOCKER_HOST=unix:///PATH names another socket)";
+const NO_ENGINE: &str = "start Docker, or run `podman system service --time=0`, and make sure that you may use \
+                         its socket (DOCKER_HOST=unix:///PATH names another socket)";
 
 /// The settings of the containers in which a program is examined before a run.
 struct Place<'a> {

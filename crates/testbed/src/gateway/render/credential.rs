@@ -44,7 +44,11 @@ fn bcrypt(password: &str) -> Result<String, Error> {
 fn jwks(policy: &Value) -> Result<Value, Error> {
     let policy = serde_json::to_value(policy)
         .and_then(serde_json::from_value::<JwtPolicy>)
-        .map_err(|error| wrong(format!("jwks requires the settings of jwt: {error}")))?;
+        .map_err(|error| {
+            wrong(format!(
+                "the filter `jwks` requires the settings of a `jwt` policy: {error}"
+            ))
+        })?;
     let mut keys = policy.keys.iter().map(jwk).collect::<Result<Vec<_>, _>>()?;
     let written = policy.jwks.as_ref().and_then(|set| set.get("keys"));
     let written = written.and_then(Json::as_array).into_iter().flatten();

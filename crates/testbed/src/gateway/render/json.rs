@@ -10,7 +10,7 @@ pub(crate) fn json(text: &str) -> Result<String, Error> {
     serde_json::from_str::<IgnoredAny>(&text).map_err(|error| {
         let line = text.lines().nth(error.line().saturating_sub(1));
         let line = line.unwrap_or_default().trim();
-        let message = format!("the filter's text is not JSON: {error}: `{line}`");
+        let message = format!("the text in the filter `json` is not JSON: {error}: `{line}`");
         Error::new(ErrorKind::InvalidOperation, message)
     })?;
     Ok(text)

@@ -43,7 +43,7 @@ fn parse_one(line: &str) -> Result<(String, String), String> {
     let known = HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| format!("'{name}' is not a header name: write 'Name: value'"))?;
     if MADE.contains(&known.as_str()) {
-        return Err(format!("gatebench sends {name} itself: omit it"));
+        return Err(format!("gatebench controls {name} itself: omit it"));
     }
     HeaderValue::from_str(value).map_err(|_| {
         format!("the value of {name} contains a character that headers do not allow")
