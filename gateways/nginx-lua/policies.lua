@@ -10,7 +10,7 @@ local policies = {}
 local soap = require "soap"
 {% endif %}
 
--- Returns the value of a header; nil if the header is missing or occurs twice.
+-- Returns the value of a header; nil if the header is missing or occurs more than once.
 local function header(name)
     local value = ngx.req.get_headers(0)[name]
     return type(value) == "string" and value or nil

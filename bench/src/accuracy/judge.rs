@@ -179,9 +179,9 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     })
 }
 
-/// Describes every quantile in `times`, except the maximum, that is not near its true value.
-/// `true_ns` returns the true value for an index in [`QUANTILES`], and `count` is the number of
-/// requests. A quantile may be missing if fewer than ten requests lie above it.
+/// Describes every quantile in `times`, except the maximum, that is not near its true value or is
+/// missing. `true_ns` returns the true value for an index in [`QUANTILES`], and `count` is the
+/// number of requests. A quantile with fewer than ten requests above it may be missing.
 pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();
     for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {
@@ -207,8 +207,8 @@ fn is_near(said_ns: f64, true_ns: f64) -> bool {
     (said_ns - true_ns).abs() <= TOLERANCE_NS.max(true_ns * TOLERANCE_SHARE)
 }
 
-/// Returns the ledger's response times in the order of [`QUANTILES`], if the ledger recorded them
-/// at the rate of the load.
+/// Returns the ledger's response times in the order of [`QUANTILES`], or `None` if the ledger does
+/// not know the rate of the load.
 pub fn seen(account: &Account) -> Option<[f64; 5]> {
     let it = &account.at_rate.as_ref()?.response_ns;
     Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
@@ -259,8 +259,8 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     })
 }
 
-/// Returns the lateness of requests at the upstream, or zeros if the ledger has no figures at the
-/// rate.
+/// Returns the lateness of requests at the upstream, or zeros if the ledger does not know the rate
+/// of the load.
 fn lag(account: &Account) -> Quantiles {
     let at_rate = account.at_rate.clone().unwrap_or_default();
     at_rate.lag_ns

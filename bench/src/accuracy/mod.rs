@@ -1,7 +1,7 @@
-//! Measures the accuracy of the load generator. In each case, it sends at a fixed rate, with
-//! default flags, to an upstream whose true latency distribution is known by construction. The
-//! quantiles that it prints are compared with the true ones. Three more cells ([`cells`]) test
-//! other properties.
+//! Measures the accuracy of the load generator. In each case, it sends requests at a fixed rate,
+//! with default settings otherwise, to an upstream whose true latency distribution is known by
+//! construction. The quantiles that it prints are compared with the true ones. Three more cells
+//! ([`cells`]) test other properties.
 //!
 //! There are two references. *Truth* is computed from the case and the schedule alone. *Ledger* is
 //! the upstream's record: the time from when the n-th arrival was due until the n-th request ended.

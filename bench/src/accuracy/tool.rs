@@ -42,7 +42,8 @@ impl Said {
     }
 }
 
-/// All flags that the job does not set have their default values.
+/// Runs `gatebench load` for a job and returns its figures. Flags that the job does not set keep
+/// their defaults.
 pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, String> {
     // The exit code is ignored, because the output shows failed requests and dropped arrivals.
     read_gatebench(&output(&mut at_rate(programs, url, job))?)

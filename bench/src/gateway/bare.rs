@@ -18,7 +18,7 @@ const PROGRAM: &str = include_str!("bare.c");
 const SAXON: &str = include_str!("bare_saxon.py");
 const ENVELOPE: &str = include_str!("../../../crates/xml/src/soap/soap-1.1.xsd");
 
-/// The calculator's response to 5 and 7.
+/// The calculator's response to the addition of 5 and 7.
 const RESPONSE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
 
 const RESPONSE_FILE: &str = "upstream-response";

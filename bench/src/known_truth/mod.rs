@@ -7,8 +7,8 @@
 //! measured independently of gatebench, as the CPU time that the system charges to a process that
 //! does nothing else.
 //!
-//! Other cells (other scenarios, metrics and effect sizes) are simulated, by replaying a recording
-//! of equal gateways with an added effect ([`replay`]).
+//! Comparisons with other scenarios, metrics or effect sizes are only simulated, by replaying a
+//! recording of equal gateways with an added effect ([`replay`]).
 
 mod comparison;
 mod handicap;

@@ -15,8 +15,8 @@ pub struct Plan {
     /// The maximum length of a comparison in minutes
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub minutes: u32,
-    /// Number of blocks of equal gateways to record, for the simulation of other cells; 0 records
-    /// none
+    /// Number of blocks of equal gateways to record, for the simulation of other scenarios, metrics
+    /// and effect sizes; 0 records none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub record: u32,
     /// The folder of all runs and results

@@ -1,5 +1,6 @@
-//! Simulates the cells that no live comparison covers: applies the procedure of `gatebench ab` to
-//! blocks that are drawn from a recording of equal gateways and have an added effect.
+//! Simulates comparisons: applies the procedure of `gatebench ab` to blocks that are drawn from a
+//! recording of equal gateways and have an added effect. Most of the simulated combinations of
+//! scenario, metric and effect size are in no live comparison.
 //!
 //! Blocks are drawn with replacement, and the three equal processes of a block are put in random
 //! order, so a simulated comparison has the noise of the recording but not its order. An effect is
@@ -94,8 +95,8 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     first.iter().filter_map(block).collect()
 }
 
-/// Returns the numbers of comparisons that end with the verdict better, with the verdict worse, and
-/// because the baseline differs from itself.
+/// Returns how many comparisons end with the verdict better, how many with the verdict worse, and
+/// how many are refused because the baseline differs from itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
     let mut random = Random::seeded(1);
     let mut counts = [0; 3];
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn an_added_effect_is_found_and_no_other() {
-        // Thirty blocks whose values vary by half a percent.
+        // Thirty blocks whose values differ from 1 by at most half a percent.
         let value = |block: u64, salt: u64| {
             1.0 + 0.005 * (((block * 31 + salt * 17) % 7) as f64 / 3.0 - 1.0)
         };

@@ -1,4 +1,5 @@
-//! Connects to the agents of a run, and sends requests to all of them at the same time.
+//! Connects to the agents of a run, and sends the coordinator's requests to all of them at the same
+//! time.
 
 use std::net::IpAddr;
 use std::thread;
@@ -47,7 +48,8 @@ impl Agents {
     /// in `here`, because other parts of a trial use the other cores.
     ///
     /// # Errors
-    /// Fails if a place cannot be reached, or if the program cannot run there.
+    /// Fails if a place cannot be reached, or if the agent's program cannot be copied there, cannot
+    /// run there, or has another version.
     pub fn connect(
         places: &[Place],
         launcher: &Launcher,
@@ -77,8 +79,8 @@ impl Agents {
         self.all.len()
     }
 
-    /// This machine's address as seen by the first agent on another host; `None` if all agents are
-    /// on this machine or in pods.
+    /// This machine's address as seen from the first host that was reached over SSH; `None` if all
+    /// agents are on this machine or in pods.
     pub fn here(&self) -> Option<IpAddr> {
         let is_host = |it: &&Connected| matches!(it.place, Place::Ssh(_));
         let mut elsewhere = self.all.iter().filter(is_host);
@@ -91,7 +93,8 @@ impl Agents {
         self.all.iter().map(|it| it.cores(cores).len()).sum()
     }
 
-    /// The number of nonce tags that a load on these cores uses on all agents together.
+    /// The number of nonce tags that all agents together use for a load on `cores`, which may be
+    /// empty as in [`Agents::workers`].
     pub fn tags(&self, cores: &[usize]) -> usize {
         let each = self.all.iter().map(|it| Nonce::tags(it.cores(cores).len()));
         each.sum()

@@ -31,7 +31,7 @@ pub struct Agent {
 struct Running {
     shared: Arc<Shared>,
     cores: Vec<usize>,
-    /// The requested start time, on this machine's clock. The load starts only if the coordinator
+    /// The requested start time, on the agent's clock. The load starts only if the coordinator
     /// confirms this time.
     start_ns: Option<u64>,
     /// The state of the machine when the start was confirmed.
@@ -84,7 +84,7 @@ fn nothing_runs() -> RemoteError {
 }
 
 fn facts() -> Facts {
-    // In a pod, the host name is the name of the pod, so NODE_NAME is preferred.
+    // In a pod, the host name is usually the name of the pod, so NODE_NAME is preferred.
     let node = env::var("NODE_NAME").or_else(|_| fs::read_to_string("/proc/sys/kernel/hostname"));
     let node = node.unwrap_or_default();
     Facts {
@@ -187,7 +187,7 @@ impl Running {
     }
 
     fn progress(&self, after: u64) -> Progress {
-        // The thread may add records until it has ended, so its end is checked before the records
+        // The load's thread may add records until it ends, so its end is checked before the records
         // are read.
         let is_over = self.is_over();
         let (first, records) = self.shared.outbox().after(after);
@@ -247,7 +247,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.shared.control.stop();
-        // Either the error has already been reported, or nobody is left to read it.
+        // Either the error has already been reported, or nobody waits for it.
         let _ = self.end();
     }
 }

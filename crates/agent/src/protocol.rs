@@ -19,8 +19,8 @@ pub(crate) enum Ask {
     /// Sets the start of the load, on the agent's clock. The load starts only if [`Ask::Confirm`]
     /// follows. The response is empty.
     StartAt { at_ns: u64 },
-    /// Confirms the start, because all agents have received it. The response is empty, or an error
-    /// if the start time has already passed.
+    /// Confirms the start; sent after all agents have acknowledged it. The response is empty, or an
+    /// error if the start time has already passed.
     Confirm,
     /// Acknowledges the first `after` records, which the agent then forgets. Returns all later
     /// records as [`Progress`]; a repeated request returns them again.
@@ -33,7 +33,8 @@ pub(crate) enum Ask {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
-    /// The host name of the machine; for a pod, the name of its node if `NODE_NAME` is set.
+    /// The value of `NODE_NAME`, which a pod sets to the name of its node; the machine's host name
+    /// if it is not set.
     pub(crate) node: String,
     /// The cores that the agent may use, in ascending order.
     pub(crate) cores: Vec<usize>,

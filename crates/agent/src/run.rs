@@ -92,10 +92,10 @@ impl Agents {
     /// ([`clock_identity`](gatebench_testbed::probe::clock_identity)).
     ///
     /// If an agent is lost after the start, all others are stopped, and the result contains the
-    /// failure and everything that was measured before it.
+    /// failure and the results that arrived.
     ///
     /// # Errors
-    /// Fails if the load could not start; in that case, nothing was measured.
+    /// Fails if an agent could not start the load; in that case, there are no results.
     pub fn run(
         &self,
         load: &Load,

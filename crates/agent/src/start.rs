@@ -22,8 +22,9 @@ const ACKNOWLEDGED_BEFORE: Duration = Duration::from_millis(500);
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns the time that the limit of connections per second requires to open the connections of a
-/// load; at most `u32::MAX` seconds, which can still be added to an [`Instant`].
+/// Returns how long it takes to open the connections of a load at its limits of connections per
+/// second: 0 without such limits, and at most `u32::MAX` seconds, which can still be added to an
+/// [`Instant`].
 fn opening(groups: &[Group]) -> Duration {
     let of_group = |group: &Group| {
         let (connections, rate) = match &group.shape {
@@ -110,7 +111,7 @@ impl Agents {
 impl Connected {
     fn order(&self, load: &Load, assignment: &Assignment) -> Order {
         let cores = assignment.cores.clone();
-        // If workers polled on all cores, the connection to the coordinator would get no core.
+        // If workers polled on all cores, they would delay the connection to the coordinator.
         let spin = load.spin && cores.len() < self.facts.cores.len();
         let load = Load {
             spin,

@@ -160,7 +160,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Words in headings that do not name the subject that was measured.
 const FILLERS: &str = "ms us µs ns s sec percentile of the time latency duration req response";
 
-/// Returns the words of a heading without the statistic `found` and the fillers.
+/// Returns the words of a heading without the text `found` and the fillers.
 fn rest(text: &str, found: &str) -> String {
     let left = text.replacen(found, " ", 1);
     let words = left.split(|it: char| !it.is_alphanumeric() && it != '-');

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// A flag that is set if a signal has arrived since [`hold`].
 static HELD: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// True if a later handler receives the signals since [`hold`].
+/// True once a handler that was installed after [`hold`] receives the signals.
 static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the first signal from ending the process, and passes it to a later handler. Until there is

@@ -1,6 +1,6 @@
 //! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic.
-//! Text from gateways, upstreams and files passes through this module, which removes the escape
-//! sequences that the text may contain.
+//! Text from gateways, upstreams and files passes through this module, which removes all escape
+//! sequences except colors before the text reaches a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};

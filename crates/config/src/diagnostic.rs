@@ -87,7 +87,7 @@ fn floor_char_boundary(text: &str, index: usize) -> usize {
     index
 }
 
-/// All mistakes in one file, at least one, in the order of their places.
+/// The mistakes that were found in one file, at least one, in the order of their places.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     file: String,

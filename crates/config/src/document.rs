@@ -100,7 +100,7 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
 /// Reads a YAML file and returns the documents that it describes.
 ///
 /// # Errors
-/// Fails if the file cannot be read. Otherwise, returns the mistakes that [`parse_all`] returns.
+/// Fails if the file cannot be read, or for the reasons for which [`parse_all`] fails.
 pub fn read_all<T: Document>(path: &Path) -> Result<Vec<T>, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();

@@ -89,7 +89,7 @@ impl Sheet {
     }
 
     /// # Errors
-    /// Returns all mistakes in the file.
+    /// Fails with all mistakes that were found in the file, if there are any.
     pub fn finish(&self) -> Result<(), Diagnostics> {
         if self.problems.is_empty() {
             return Ok(());

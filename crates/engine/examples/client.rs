@@ -1,10 +1,10 @@
 //! A minimal program that drives the engine. The benchmarks run it as a separate process.
 //!
 //! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON. The percentiles are those of
-//! the response times with status 2xx. The CPU time includes recording latencies and checking
-//! statuses. If `GATEBENCH_REQUESTS` is set, a closed load ends after that number of requests, so
-//! instructions per request can be counted. `GATEBENCH_BACKEND` (`epoll` or `io_uring`) selects
-//! the kernel interface.
+//! the response times of responses with status 2xx. The CPU time includes recording latencies and
+//! checking statuses. If `GATEBENCH_REQUESTS` is set, a closed load ends after that number of
+//! requests, so instructions per request can be counted. `GATEBENCH_BACKEND` (`epoll` or
+//! `io_uring`) selects the kernel interface.
 
 use std::net::ToSocketAddrs;
 use std::time::Duration;

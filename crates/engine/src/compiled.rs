@@ -30,7 +30,7 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
-    /// The request in the form that ends its connection; `None` if the load does not limit the
+    /// The request in the form that ends its connection; `None` if the group does not limit the
     /// number of requests per connection.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
@@ -87,9 +87,9 @@ impl Route {
     }
 }
 
-/// Returns the schedule of an open group, or `None` for a closed one. Evenly spread arrivals of
-/// each group start a fraction of a gap after those of the previous group, so that groups with the
-/// same rate do not send at the same instants.
+/// Returns the schedule of an open group, or `None` for a closed one. The evenly spread arrivals of
+/// each group are delayed by a different fraction of their gap, so that groups with the same rate
+/// do not send at the same instants.
 pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
     let Shape::Open(open) = &load.groups[number].shape else {
         return None;

@@ -35,7 +35,7 @@ pub enum ConnectError {
         wanted: u32,
         limit_s: u64,
     },
-    /// The server closed the connection during the TLS handshake.
+    /// The server closed the connection before TLS or HTTP/2 was established.
     ClosedInHandshake,
     /// The server closed a connection before the first request, and no other connection was ready.
     ClosedAtOnce,
@@ -71,7 +71,9 @@ impl ConnectError {
                     "a worker made {made} of {wanted} connections, but no more within {limit_s} s"
                 )
             }
-            Self::ClosedInHandshake => "the connection was closed during the TLS handshake".into(),
+            Self::ClosedInHandshake => {
+                "the connection was closed before TLS or HTTP/2 was established".into()
+            }
             Self::ClosedAtOnce => "connections are closed as soon as they are made".into(),
             Self::Settings { what, .. } => what.clone(),
             Self::Tls(error) => error.what(),
@@ -83,8 +85,8 @@ impl ConnectError {
         }
     }
 
-    /// Returns the action that fixes the error, or `None` if the user must examine the target
-    /// itself.
+    /// Returns the usual remedy, or `None` if there is none, for example because the user must
+    /// examine the target itself.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Late { made: 1.., .. } => Some("open fewer connections, or fewer per second"),

@@ -1,10 +1,10 @@
 //! The load engine: sends requests on an absolute schedule or whenever a response arrives, and
 //! records the responses and their times.
 //!
-//! The engine is independent of gateways, policies, files and terminals. [`run`] renders the
-//! requests of a [`Load`] to bytes before the start. Every worker owns its loop, its connections
-//! and its record. It hands over the record of each finished second through a queue, so the memory
-//! that a load needs does not depend on its length.
+//! The engine is independent of gateways, policies, files and terminals. Before the start, [`run`]
+//! renders the requests of a [`Load`] to bytes, except for values that are drawn for each request.
+//! Every worker owns its loop, its connections and its record. It hands over the record of each
+//! finished second through a queue, so the memory that a load needs does not depend on its length.
 
 mod bare;
 mod check;

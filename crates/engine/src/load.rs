@@ -34,9 +34,9 @@ pub struct Target {
     pub protocol: Protocol,
     /// The TLS settings of every connection; `None` for plain text.
     pub tls: Option<ClientContext>,
-    /// The version of the PROXY header at the beginning of every connection. The header contains
-    /// the connection's source address and a port counted up from 1,024, because the event loop
-    /// does not report the true port.
+    /// The version of the PROXY header at the beginning of every connection. Over TCP, the header
+    /// contains the connection's source address and a port counted up from 1,024, because the event
+    /// loop does not report the true port.
     pub proxy: Option<ProxyProtocol>,
     /// The local addresses of connections, used in turn. If empty, the kernel chooses one address,
     /// which has about 28,000 ports by default.

@@ -24,7 +24,8 @@ impl Merge {
         }
     }
 
-    /// Adds a worker's second, and returns the seconds that are now complete.
+    /// Adds a worker's second, and returns the seconds that are now complete. If the second was
+    /// overdue before, it is returned again, with only the records that were missing.
     pub fn take(&mut self, worker: usize, interval: &Interval) -> Vec<Interval> {
         self.open
             .entry(interval.second)

@@ -80,7 +80,7 @@ impl<C: Counter> Recording<C> {
         self.clamped += u64::from(value_ns > HIGHEST_NS);
     }
 
-    /// Records a value, at most [`HIGHEST_NS`], `count` times.
+    /// Records a value `count` times. The value must not exceed [`HIGHEST_NS`].
     pub(crate) fn record_n(&mut self, value_ns: u64, count: C) {
         if count == C::zero() {
             return;

@@ -13,8 +13,8 @@ use rand_distr::{Distribution, Exp1};
 
 use crate::random::{Random, Use, generator};
 
-/// The arrivals of an open load: a rate that is constant in the warm-up and then follows stages or
-/// a ramp.
+/// The arrivals of an open load: a rate that is constant in the warm-up and then follows the stages
+/// or the ramp, if the load has any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The periods in which the rate is above zero, in chronological order.

@@ -79,7 +79,9 @@ pub(crate) enum Clocks {
     /// The requests of the previous second bounded the difference.
     Bounded(Ahead),
     /// Nothing is known. `stepped` is true if a clock was set.
-    Unknown { stepped: bool },
+    Unknown {
+        stepped: bool,
+    },
 }
 
 impl UpstreamClock {

@@ -54,7 +54,7 @@ pub struct Order {
     /// Files to write into the working folder.
     pub files: Vec<OrderFile>,
     pub environment: BTreeMap<String, String>,
-    /// The duration of the load, which may end earlier if it has a maximum number of requests.
+    /// The maximum duration of the load.
     pub takes: Duration,
     /// The differences between this order and the job, and the figures that are not reported.
     pub limits: Limits,
@@ -97,7 +97,7 @@ impl Limits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The unsupported feature and, if one requires it, the phase or scenario.
+    /// The unsupported feature, and the phase or scenario that requires it, if any.
     pub message: String,
     pub remedy: String,
 }

@@ -3,7 +3,7 @@
 
 use gatebench_net::ConnId;
 
-/// A connection, or one of its streams, identified by the stream's slot.
+/// A connection or, if `slot` is set, the stream in that slot of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientRef {
     pub(crate) conn: ConnId,

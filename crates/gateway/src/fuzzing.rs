@@ -43,8 +43,8 @@ impl Routes {
         Self(Router::new(routes.iter().copied()))
     }
 
-    /// Returns the number of a target's route, if there is one, and the path and query that are
-    /// forwarded. Returns `None` if the target is refused.
+    /// Returns the number of a target's route, if there is one, and the path and query to forward,
+    /// before a prefix is stripped. Returns `None` if the target is refused.
     pub fn find(&self, target: &str) -> Option<(Option<usize>, String)> {
         let mut memory = String::new();
         let found = self.0.find(target, &mut memory).ok()?;

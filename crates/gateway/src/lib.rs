@@ -52,13 +52,13 @@
 //! If connecting to a target fails, even in the TLS handshake, the gateway avoids the target for a
 //! while. It sends the request to another target, which is safe because no part of the request was
 //! sent. If no target is left, or after eight attempts, the gateway responds with 502, or with 504
-//! if the connect timeout has expired. If the upstream does not respond within the upstream
-//! timeout, the response is 504; if it closes the connection without responding, the response is
-//! 502. If an upstream fails after the gateway has begun to forward its response, the gateway
-//! resets the client's connection (over HTTP/2, only the stream), so a partial response never looks
-//! complete. The gateway sends a request again, once and on a new connection, if a kept-alive
-//! connection closed before the first byte of the response, the request's method is idempotent (RFC
-//! 9110 9.2.2), and the request has no body.
+//! if the last attempt exceeded the connect timeout. If the upstream does not respond within the
+//! upstream timeout, the response is 504; if it closes the connection without responding, the
+//! response is 502. If an upstream fails after the gateway has begun to forward its response, the
+//! gateway resets the client's connection (over HTTP/2, only the stream), so a partial response
+//! never looks complete. The gateway sends a request again, once and on a new connection, if a
+//! kept-alive connection closed before the first byte of the response, the request's method is
+//! idempotent (RFC 9110 9.2.2), and the request has no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
@@ -219,9 +219,9 @@ impl Gateway {
 
     /// Replaces the configuration. Each worker uses the new one for the requests that it reads from
     /// its next loop iteration on (within 50 ms). Requests in flight keep the old one, except that
-    /// the new client timeouts and size limits apply to them as well. Only idle connections are
-    /// closed: those to targets that the new configuration does not name, or whose `keepalive` is
-    /// now 0.
+    /// the new client timeouts and size limits apply to them as well. Of the connections to
+    /// upstreams, only idle ones are closed: those to targets that the new configuration does not
+    /// name, or whose `keepalive` is now 0.
     ///
     /// A `rate_limit` keeps its counts if its limit, its window, its key, its position among the
     /// `rate_limit` policies of its route, and the name of the route stay the same; otherwise,

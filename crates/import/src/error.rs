@@ -48,7 +48,7 @@ impl ImportError {
         }
     }
 
-    /// Returns the name of the input, or `None` for mistakes, whose messages already contain it.
+    /// Returns the name of the input, or `None` for mistakes, each of which names the file itself.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Mistakes(_) => None,

@@ -23,7 +23,7 @@ pub struct NewFile {
     /// The path of the file relative to the folder.
     pub path: String,
     pub text: String,
-    /// True if the file contains secrets, so only its owner may read it.
+    /// True if only the owner may read the file, because it may contain secrets.
     pub has_secrets: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::time;
 pub struct Options {
     /// The name by which messages refer to the input.
     pub file: String,
-    /// The name of the scenario and the suite.
+    /// The name of the suite and, unless `each_route` is set, of the scenario.
     pub name: String,
     /// True to write a scenario for each route instead of one for all routes.
     pub each_route: bool,

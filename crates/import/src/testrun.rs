@@ -64,8 +64,8 @@ struct TestRun {
 }
 
 /// Converts TestRuns. `read` returns the text of a script by its file name. If a suite is given,
-/// each script stands for one of the suite's scenarios: the one that a label names, or else the one
-/// whose first request matches the script's.
+/// each script stands for one of the suite's scenarios: the one that a label of the TestRun names,
+/// or else the one whose first request matches the script's.
 ///
 /// # Errors
 /// Returns all mistakes in a file, each with its line. Also fails if there is no TestRun, if a

@@ -63,7 +63,7 @@ impl Body {
 enum WrittenBody {
     /// The body itself.
     Text(String),
-    /// Bytes that are not text, or a filler.
+    /// Any bytes, or a filler.
     Made(MadeBody),
 }
 

@@ -51,7 +51,7 @@ pub struct Cluster {
     pub alone_seconds: u32,
 }
 
-/// The image and the node of a pod.
+/// The image, the node and the limits of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct PodSettings {
     pub image: String,
@@ -165,7 +165,7 @@ impl fmt::Display for Namespace {
 }
 
 impl NodeChoice {
-    /// Reports whether all nodes without taints are allowed.
+    /// Reports whether the choice requires no label and permits no taint.
     pub fn is_any(&self) -> bool {
         *self == Self::default()
     }

@@ -7,7 +7,7 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A source of values after its file has been read, as the load generator receives it.
+/// A source of values as the load generator receives it, with the rows of its file if it has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -33,7 +33,7 @@ pub enum Source {
 pub(crate) enum WrittenSource {
     /// A file of comma-separated values (RFC 4180) whose first line names the columns.
     Csv(File),
-    /// A file with a JSON object on each line, whose keys are the columns.
+    /// A file with a JSON object on each line. The keys of the first object are the columns.
     JsonLines(File),
     /// Values or rows in the scenario itself.
     List(List),
@@ -91,7 +91,7 @@ pub enum Pick {
     /// All rows are equally likely.
     Uniform,
     /// Rows near the middle are the most likely: normally distributed, with a standard deviation of
-    /// one sixth of the rows.
+    /// one sixth of their number.
     Normal,
     /// The first rows are the most likely (Zipf's law).
     Zipf,
@@ -165,7 +165,8 @@ impl Rows {
         }
     }
 
-    /// Appends a value to the last row, or begins the next row with it.
+    /// Appends a value to the last row or, if that row is complete, begins a new row with the
+    /// value.
     pub fn push(&mut self, value: &str) {
         let text = Arc::make_mut(&mut self.text);
         text.push_str(value);

@@ -11,8 +11,8 @@ use crate::data::{List, Rows};
 use crate::rows;
 use crate::soap::SoapChain;
 
-/// The maximum size of a file that a scenario names, limited because every manifest contains the
-/// file.
+/// The maximum size of a file that a scenario names, limited because the manifest of each run with
+/// the scenario contains the file.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
 /// The name of a source, and the rows that were read for it.

@@ -243,8 +243,8 @@ pub struct MavenProject {
     pub libraries_sha256: Option<String>,
     /// The version that the program prints.
     pub version: String,
-    /// The earliest version of Java that builds and runs the program. Such a version is searched
-    /// for in `JAVA_HOME`, on PATH and in `/usr/lib/jvm` [default: `java` on PATH].
+    /// The earliest version of Java that builds and runs the program. This or a later version is
+    /// searched for in `JAVA_HOME`, on PATH and in `/usr/lib/jvm` [default: `java` on PATH].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 99))]
     pub java: Option<u16>,
@@ -337,7 +337,7 @@ pub struct Warmup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stop {
-    #[schemars(schema_with = "schema_fragments::signal")]
+    #[schemars(schema_with = "schema_fragments::stop_signal")]
     pub signal: String,
     /// The time after which the gateway is killed.
     pub timeout: HumanDuration,
@@ -390,7 +390,7 @@ fn listen_timeout() -> HumanDuration {
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A signal to the main process.
-    Signal(#[schemars(schema_with = "schema_fragments::signal")] String),
+    Signal(#[schemars(schema_with = "schema_fragments::action_signal")] String),
     /// A command that is run in the working folder, or inside the container if there is one.
     Command(Vec<String>),
     /// These files, which the gateway watches, are rendered again. Valid for `configure` and

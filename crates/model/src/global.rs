@@ -6,8 +6,8 @@ use gatebench_config::{Data, Entry, Node};
 
 const KEY: &str = "global_policies";
 
-/// Returns the positions of the global policies in the text, so that a mistake in all copies can be
-/// reported once.
+/// Copies the global policies into the routes. Returns their positions in the text, so that a
+/// mistake in all copies can be reported once.
 pub(crate) fn expand(root: &mut Node) -> Vec<Range<usize>> {
     let policies = root.list(KEY).to_vec();
     for route in root.list_mut("routes") {

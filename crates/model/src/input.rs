@@ -53,10 +53,10 @@ pub struct GatewayInput {
     /// True if the gateway, when a target fails, must send the target's requests to another target
     /// and exclude the failed target for a while.
     pub failover: bool,
-    /// True if the action `configure` changes routes, or the action `weights` changes weights,
-    /// while the gateway runs.
+    /// True if the action `configure` may change routes, or the action `weights` may change
+    /// weights, while the gateway runs.
     pub changes: bool,
-    /// True if the action `weights` changes the weights of targets while the gateway runs.
+    /// True if the action `weights` may change the weights of targets while the gateway runs.
     pub weights_change: bool,
     /// The address at which the gateway must serve its own metrics, if the scenario uses them.
     pub metrics: Option<Endpoint>,
@@ -129,7 +129,7 @@ pub struct InputRoute {
 pub struct Upstream {
     /// The name, unique among the upstreams.
     pub name: String,
-    /// The number of idle connections that are kept open.
+    /// The maximum number of idle connections that are kept open.
     pub keepalive: u32,
     /// The addresses of the upstream's targets.
     pub targets: Vec<Target>,

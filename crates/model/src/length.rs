@@ -29,14 +29,14 @@ pub enum Length {
     /// The length that the suite defines.
     #[default]
     Full,
-    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of at most 500 ms, or
-    /// the longest think time if that is longer. Phases with a change or a failure keep their
-    /// length. A suite that repeats a document keeps its load and its blocks, which take minutes
-    /// anyway.
+    /// Minutes: at most 3 blocks, and phases of at most 2 s, each after a warm-up whose minimum is
+    /// at most 500 ms or, if that is longer, the longest think time. Phases with a change or a
+    /// failure keep their length. A suite that repeats a document keeps its load and its blocks,
+    /// which take minutes anyway.
     Quick,
     /// Seconds, to test that everything works rather than how fast it is: one block, in which one
-    /// user of each group sends each request once. A load with changes or failures instead keeps
-    /// the phases in which they occur, shortened to a few seconds.
+    /// user of each group sends each of the group's requests once. A load with changes or failures
+    /// instead keeps the phases in which they occur, shortened to a few seconds.
     Smoke,
     /// The durations, ramps and users of the document that the suite repeats, without gatebench's
     /// own header in requests.

@@ -1,6 +1,7 @@
 //! The types of gatebench: scenarios, policies, load profiles, gateway folders, suites, and the
-//! plan that results from them. The crate also checks the rules for files that JSON Schemas cannot
-//! express, and assigns cores to the parts of a trial. It starts no process and sends no request.
+//! plan that results from them. The crate also checks files against the rules that JSON Schemas
+//! cannot express, and assigns cores to the parts of a trial. It starts no process and sends no
+//! request.
 
 pub mod admin;
 mod body;

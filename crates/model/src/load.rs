@@ -1,4 +1,4 @@
-//! Load profiles: the phases that each fresh gateway process goes through.
+//! Load profiles: the loads of a trial, which are called phases.
 
 use std::time::Duration;
 
@@ -215,7 +215,7 @@ impl Phase {
         }
     }
 
-    /// Returns the phase with a measurement of at most `measure`, and a warm-up of at most
+    /// Returns the phase with a measurement of at most `measure`, and a minimum warm-up of at most
     /// `warm_up` or, if that is longer, the longest think time. Stages are shortened in proportion,
     /// so the load still reaches every level. A phase with a change or a failure keeps its
     /// measurement, because the times before and after are compared.

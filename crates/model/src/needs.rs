@@ -129,10 +129,10 @@ impl GatewayFolder {
     }
 
     /// Reports whether the gateway meets a need of [`Scenario::needs`](crate::Scenario::needs), or
-    /// supports the action with this name.
+    /// supports the action with this name. If the gateway lacks a whole policy, its parts count as
+    /// met, so that they are not reported separately.
     pub fn has(&self, need: &str) -> bool {
         match (need, need.split_once('.')) {
-            // If the whole policy is missing, its parts are not reported separately.
             (_, Some((policy, part))) => {
                 let lacks = |it: &Feature| it.without().iter().any(|lacked| lacked == part);
                 !self.claim(policy).is_some_and(lacks)

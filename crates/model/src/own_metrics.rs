@@ -190,7 +190,7 @@ impl Pool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolUnit {
-    /// A size, shown in KiB and MiB.
+    /// A size in bytes.
     Bytes,
     /// A count of items, such as threads, connections or entries.
     Count,

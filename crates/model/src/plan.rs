@@ -30,7 +30,7 @@ pub struct Plan {
     pub seed: u64,
     /// The planned number of blocks.
     pub blocks: u32,
-    /// The number of times that a failed trial is retried; use [`Plan::retries`] to read it.
+    /// The maximum number of retries of a failed trial; use [`Plan::retries`] to read it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
     /// The wait for a quiet machine before each load; use [`Plan::settle`] to read it.
@@ -117,7 +117,7 @@ impl Variant {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
-    /// Reports whether the variant is a reference that is not compared: the direct variant or the
+    /// Reports whether the variant is only a reference for the gateways: the direct variant or the
     /// null gateway.
     pub fn is_control(&self) -> bool {
         *self == Self::Direct || self.is_null()
@@ -150,7 +150,8 @@ impl Variant {
     }
 }
 
-/// One trial: the loads of a scenario on a fresh process of a gateway, or directly on the upstream.
+/// One trial: the loads of a scenario on one variant. A gateway that gatebench starts has a fresh
+/// process in each trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// The position in the plan, from 1. A repeated trial has a number after all others.
@@ -169,12 +170,12 @@ pub struct Trial {
 }
 
 impl Plan {
-    /// Plans every scenario with every variant once per block, shuffled within the block.
+    /// Plans one trial per block for each scenario and variant, in random order within the block.
     ///
-    /// If the suite requests the direct variant, it becomes the first variant. It has no trials in
-    /// scenarios in which the gateway itself responds to a request. Sweeps in the load are
-    /// expanded. Each block is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with
-    /// `seed`, so a plan with more blocks begins with the same trials.
+    /// If the suite requests the direct variant, it becomes the first variant. Some scenarios have
+    /// no trials with the direct variant or the null gateway. Sweeps in the load are expanded. All
+    /// blocks are Fisher-Yates shuffles from one xoshiro256++ generator seeded with `seed`, so a
+    /// plan with more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
         scenarios: Vec<Scenario>,
@@ -208,15 +209,15 @@ impl Plan {
         }
     }
 
-    /// Returns the number of times that a failed trial is retried. Earlier versions stored it in
-    /// the specification.
+    /// Returns the maximum number of retries of a failed trial. Earlier versions stored it under
+    /// the plan's key `specification`.
     pub fn retries(&self) -> u32 {
         let earlier = self.study.versions().and_then(|it| it.retries);
         earlier.unwrap_or(self.retries)
     }
 
     /// Returns the wait for a quiet machine before each load, or `None` if loads do not wait.
-    /// Earlier versions stored it in the specification.
+    /// Earlier versions stored it under the plan's key `specification`.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.study.versions().and_then(|it| it.settle);
         earlier.or(self.settle)
@@ -299,8 +300,8 @@ impl Plan {
         all.flat_map(|load| &load.phases)
     }
 
-    /// Reports whether each request carries a nonce that identifies it to the upstream. Requests
-    /// have none if the plan repeats the load of a document unchanged.
+    /// Reports whether the built-in load generator gives each request a nonce that identifies it to
+    /// the upstream. It gives none if the run repeats the load of a document unchanged.
     pub fn is_traced(&self) -> bool {
         let length = self.length.as_ref().map(|it| it.length);
         length != Some(Length::AsPublished)
@@ -318,7 +319,7 @@ impl Plan {
     }
 
     /// The expected duration of a trial, with the longest permitted wait for a quiet machine before
-    /// each load.
+    /// each load of the profile.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let quiet = self.settle().map_or(Duration::ZERO, |it| it.at_most.0);
         let phases = self.phases_of(trial).map(|phase| match &*phase.name {

@@ -17,9 +17,9 @@ pub(crate) const SAXON: &str = "saxon";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// A request without the key of a consumer in this header is rejected with 401.
+    /// A request without the key of a consumer in the given header is rejected with 401.
     ApiKey(ApiKeyPolicy),
-    /// A request without the key of a consumer in this query parameter is rejected with 401.
+    /// A request without the key of a consumer in the given query parameter is rejected with 401.
     ApiKeyQuery(ApiKeyQueryPolicy),
     /// A request without the name and the password of a consumer (RFC 7617) is rejected with 401.
     BasicAuth(BasicAuthPolicy),
@@ -195,7 +195,7 @@ pub struct JwtPublicKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimitPolicy {
-    /// The number of requests in a window.
+    /// The maximum number of requests in a window.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
     pub window: HumanDuration,
@@ -216,7 +216,7 @@ pub struct RateLimitPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisRateLimitPolicy {
-    /// The number of requests in a window.
+    /// The maximum number of requests in a window.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
     pub window: HumanDuration,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::label;
 
-/// One file of a published document.
+/// A file that describes a published document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {

@@ -12,7 +12,7 @@ use crate::repeat;
 
 /// One request of the load, or of a parity case.
 ///
-/// In a load, the path, the header values and a text body are templates
+/// In a load, the path, the values of headers other than Host, and a text body are templates
 /// ([`Template`](crate::template::Template)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,8 +45,8 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
     /// The request and checks of the direct variant, if the gateway changes the request or the
-    /// response: what the gateway would send to the upstream. Parity cases do not have it, because
-    /// the direct variant does not send them.
+    /// response: what the gateway would send to the upstream. It has no effect in a parity case,
+    /// which the direct variant does not send.
     #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,
@@ -101,7 +101,8 @@ impl Request {
         request
     }
 
-    /// Returns the Host header, which replaces the address of the server, if the request has one.
+    /// Returns the value of the request's own Host header, which replaces the server's address, or
+    /// `None` if the request has no such header.
     pub fn host(&self) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(name, _)| is_host(name))?;
         Some(value)
@@ -155,8 +156,8 @@ pub enum Check {
     HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
-    /// The body has this many bytes as received, before gzip is decoded. The bytes are counted, but
-    /// not stored.
+    /// The body has this many bytes as received, before gzip is decoded. This check alone does not
+    /// make the load generator store the body.
     BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),

@@ -134,8 +134,8 @@ fn line_at(text: &str, byte: usize) -> usize {
     1 + before.iter().filter(|it| **it == b'\n').count()
 }
 
-/// Parses each line as a JSON object. The keys of the first object are the columns, which every
-/// line must have. Strings are used unchanged, other values as JSON.
+/// Parses each line as a JSON object, except blank lines. The keys of the first object are the
+/// columns, and every object must have them. Strings are used unchanged, other values as JSON.
 ///
 /// # Errors
 /// Returns the first malformed line. Also fails if the file has no rows.

@@ -68,7 +68,7 @@ mod tests {
     const N: &[u8] = &[0, 0xc1, 7];
     const E: &[u8] = &[1, 0, 1];
 
-    /// An element of at most 127 bytes.
+    /// A DER element whose contents have at most 127 bytes.
     fn element(tag: u8, contents: &[&[u8]]) -> Vec<u8> {
         let contents = contents.concat();
         let length = u8::try_from(contents.len()).unwrap_or(u8::MAX);

@@ -21,7 +21,8 @@ pub struct Setup {
     /// The gateway's resource limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The number of cores that the gateway runs on, with one worker each [default: all].
+    /// The number of cores that the gateway runs on, with one worker each [default: all of the
+    /// placement's gateway cores].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
     /// The host that the gateway runs on [default: this machine].

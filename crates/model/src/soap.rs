@@ -34,8 +34,8 @@ impl SoapPolicy {
 }
 
 /// The steps of one direction, which apply in this order: first stylesheet, schema of the envelope,
-/// schema of the body's content, SOAPAction, second stylesheet, route by XPath. All but the second
-/// are optional.
+/// schema of the body's content, SOAPAction, second stylesheet, route by XPath. Each step is
+/// optional, except the schema of the envelope.
 ///
 /// A definition is the text of a document, or the path of its file relative to the scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

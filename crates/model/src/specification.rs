@@ -102,7 +102,7 @@ fn plain_steps(_: &mut SchemaGenerator) -> Schema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWithSettings {
-    /// The policies and routes that the gateway must have.
+    /// The scenarios to be measured.
     Setup(SetupStep),
     /// The load and its length.
     StartLoad(LoadStep),

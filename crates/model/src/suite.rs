@@ -26,7 +26,7 @@ pub struct Suite {
     pub scenarios: Vec<SuiteScenario>,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// The number of repetitions, each with a fresh process of every variant.
+    /// The number of repetitions, each with fresh processes of every gateway.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
     /// The maximum number of retries of a failed trial. Every attempt is kept.

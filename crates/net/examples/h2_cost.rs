@@ -16,7 +16,7 @@ const REQUESTS: u32 = 4_000_000;
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// The frames of one response as nginx sends it, with its Date and Server Huffman-coded. The last
-/// byte of its header block belongs to a value.
+/// byte of its header block is the last digit of `gatebench-times`.
 fn response() -> Vec<u8> {
     let mut block = Block::response(200);
     block
@@ -52,7 +52,7 @@ impl Responses {
         }
     }
 
-    /// Sets the stream of a response; `last` is the last byte of its head.
+    /// Sets the stream number of a response, and the last byte of its header block to `last`.
     fn prepare(&mut self, at: usize, number: u32, last: u8) {
         let end_of_block = self.numbers_at[at][1] - 6;
         self.bytes[end_of_block] = last;

@@ -2,8 +2,8 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// `CLOCK_MONOTONIC` in nanoseconds. All processes of a host share this clock, and reading it
-/// usually needs no system call (vdso(7)).
+/// `CLOCK_MONOTONIC` in nanoseconds. All processes of a host share this clock unless their time
+/// namespaces differ, and reading it usually needs no system call (vdso(7)).
 pub fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

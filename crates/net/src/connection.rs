@@ -38,7 +38,8 @@ impl<T> Default for ConnMap<T> {
 }
 
 impl<T> ConnMap<T> {
-    /// Stores `value`, replacing any value in its slot, even that of an earlier connection.
+    /// Stores the value of a connection, replacing any value in the connection's slot, even that of
+    /// an earlier connection.
     pub fn insert(&mut self, conn: ConnId, value: T) {
         let slot = conn.slot as usize;
         if slot >= self.slots.len() {
@@ -54,7 +55,8 @@ impl<T> ConnMap<T> {
         (*generation == conn.generation).then_some(value)
     }
 
-    /// Returns the value of a connection, or `None` if it has no value or its slot has been reused.
+    /// Returns the value of a connection, or `None` if it has none, perhaps because a later
+    /// connection in the same slot has replaced it.
     pub fn get(&self, conn: ConnId) -> Option<&T> {
         let (generation, value) = self.slots.get(conn.slot as usize)?.as_ref()?;
         (*generation == conn.generation).then_some(value)

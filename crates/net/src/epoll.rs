@@ -1,8 +1,8 @@
 //! The loop on epoll. Each connection is registered once, edge-triggered.
 //!
-//! An edge only means that receiving or sending *may* be possible; the call shows whether it is. A
-//! connection that may have more to read stays on a list and gets one receive per round, so that
-//! one busy peer cannot starve the others.
+//! An edge only means that receiving or sending *may* be possible; only the system call shows
+//! whether it is. A connection that may have more to read stays on a list and gets one receive per
+//! round, so that one busy peer cannot starve the others.
 
 #![allow(unsafe_code)]
 

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::tls::Session;
 use crate::{Buffer, ConnId, ListenerId, Peer};
 
-/// No event follows a send of at most this number of bytes that completes at once. Unless the
+/// If a send of at most this number of bytes completes at once, no event follows. Unless the
 /// connection fails, an event follows every larger send, so that a caller can stream by sending the
 /// next piece after each event.
 pub const SMALL_BYTES: usize = 16 * 1024;
@@ -56,8 +56,8 @@ pub type Bound = (ListenerId, SocketAddr);
 /// been closed since. Look up their identifiers: the next connection in the same slot has a
 /// different one. Operations on a closed `ConnId` do nothing.
 pub trait Io {
-    /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
-    /// host). A simulated loop returns simulated time.
+    /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between the processes of a
+    /// host in one time namespace). A simulated loop returns simulated time.
     fn now_ns(&self) -> u64;
 
     /// The TLS session of a connection; `None` if the connection does not use TLS or does not
@@ -78,15 +78,16 @@ pub trait Io {
     fn stop_listening(&mut self, listener: ListenerId);
 
     /// Begins to connect to `peer`, from the local address `source` if one is given (over TCP; the
-    /// port is chosen so that every source can have about 28,000 connections to each peer).
-    /// [`Event::Connected`] or [`Event::Failed`] follows.
+    /// port is chosen so that every source can have, by default, about 28,000 connections to each
+    /// peer). [`Event::Connected`] or [`Event::Failed`] follows.
     ///
     /// # Errors
     /// Only errors that are known at once, for example that no descriptor is left.
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
-    /// Sends all of `bytes`. Under load, io_uring sends them together with those of other
-    /// connections at the next [`Io::poll`], which is cheapest. Otherwise, they are sent at once.
+    /// Sends all of `bytes`. If the last poll had many completions, io_uring sends them together
+    /// with those of other connections at the next [`Io::poll`], which is cheapest. Otherwise, they
+    /// are sent at once.
     ///
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
     /// is returned at once. Any other send is followed by [`Event::Sent`] (unless the connection
@@ -115,9 +116,9 @@ pub trait Io {
     /// Closes with RST, so neither side stays in TIME-WAIT.
     fn abort(&mut self, conn: ConnId);
 
-    /// Submits pending operations and appends the events that have occurred to `events`. Waits
-    /// until something completes or the clock reaches `until_ns` (`None`: no limit; a past time: do
-    /// not wait). May return earlier without events, for example after a signal.
+    /// Submits pending operations, and appends to `events` what has happened. Waits until something
+    /// completes or the clock reaches `until_ns` (`None`: no limit; a past time: do not wait). May
+    /// return earlier without events, for example after a signal.
     ///
     /// # Errors
     /// Only if the loop itself fails; the failure of a connection is an event.

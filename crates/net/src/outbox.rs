@@ -41,7 +41,7 @@ impl Outbox {
     /// Takes back the vector that [`crate::Event::Sent`] returned. Call [`Outbox::flush`]
     /// afterwards.
     pub fn sent(&mut self, mut bytes: Vec<u8>) {
-        /// The capacity above which a vector, which has grown for one large body, is not kept.
+        /// The maximum capacity of a vector that is kept for reuse.
         const KEEP_BYTES: usize = 256 * 1024;
         self.in_flight = 0;
         bytes.clear();

@@ -7,7 +7,8 @@ use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// The time from when the first listener begins to rest until all resting listeners wake.
+/// The time from the moment at which the first listener begins to rest until all resting listeners
+/// wake.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
 /// The resting listeners of one loop. All of them wake when the first one does.
@@ -42,8 +43,8 @@ impl Resting {
         Some(until_ns.map_or(self.until_ns, |until_ns| until_ns.min(self.until_ns)))
     }
 
-    /// The listeners that have rested long enough. `now_ns`, which reads the clock, is called only
-    /// if a listener rests.
+    /// Returns all resting listeners once the first of them has rested long enough, and before that
+    /// none. `now_ns`, which reads the clock, is called only if a listener rests.
     pub(crate) fn wake(&mut self, now_ns: impl FnOnce() -> u64) -> Vec<ListenerId> {
         if self.listeners.is_empty() || now_ns() < self.until_ns {
             return Vec::new();

@@ -57,7 +57,7 @@ fn tcp_connecting(peer: &SocketAddr, source: Option<IpAddr>) -> io::Result<Owned
     let socket = tcp_socket(peer)?;
     if let Some(source) = source {
         // Leaves the choice of the port to connect(2), which may then use one port for several
-        // peers: without this option, 28,000 connections exhaust a source address.
+        // peers: without this option, about 28,000 connections exhaust a source address by default.
         bind_address_no_port(&socket)?;
         rustix::net::bind(&socket, &SocketAddr::new(source, 0))?;
     }

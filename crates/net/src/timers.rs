@@ -6,8 +6,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Keys with their due times. A key that is no longer needed is not removed: its owner recognizes
-/// it as stale when it is returned, for example by the generation in a [`crate::ConnId`].
+/// Keys with their due times. A key that is no longer needed is not removed: the caller must
+/// recognize it as stale when it is returned, for example by the generation in a [`crate::ConnId`].
 #[derive(Debug)]
 pub struct Timers<K> {
     heap: BinaryHeap<Reverse<Entry<K>>>,

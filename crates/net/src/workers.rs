@@ -36,7 +36,7 @@ pub struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    /// Reports whether the worker must stop: its owner has stopped the server, or another worker
+    /// Reports whether the worker must stop: the server was stopped from outside, or another worker
     /// has ended.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
@@ -59,8 +59,8 @@ pub struct Workers<'a> {
 }
 
 impl Workers<'_> {
-    /// Runs `service` on all workers until stopped; `on_listening` receives the addresses once
-    /// every worker listens on them.
+    /// Runs `service` on all workers until they are stopped; `on_listening` receives the addresses
+    /// once every worker listens on them.
     ///
     /// # Errors
     /// The error of the lowest-numbered worker that failed, after all workers have ended.

@@ -103,7 +103,8 @@ pub struct FigureCell {
 }
 
 impl FigureCell {
-    /// Returns a single number without a range: a published figure, or a count over all blocks.
+    /// Creates a cell with a single number without a range: a published figure, or a count over all
+    /// blocks.
     pub fn of_one(value: Option<f64>) -> Self {
         Self {
             estimate: value.and_then(|value| Estimate::of_blocks(&[value])),

@@ -49,13 +49,13 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
 }
 
-/// The row of a variant or of a part of it.
+/// The row of a variant, of a part of a variant, or of another subject.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub name: String,
     /// The label of the variant, which determines the color.
     pub variant: String,
-    /// The validity of the variant's trials, if the row states it.
+    /// The validity of the variant's trials or of the row's figures, if the row states it.
     pub validity: Option<Validity>,
     /// The text that replaces the cells if nothing was measured.
     pub absence: Option<String>,

@@ -23,7 +23,7 @@ pub(crate) struct TrialContext<'a> {
     /// `None` for the direct variant and for an attached gateway.
     pub(crate) gateway: Option<&'a FoundGateway>,
     pub(crate) testbed: &'a Testbed,
-    /// The load generators on other machines, if they send the loads.
+    /// The agents (load generators outside this process), if they send the loads.
     pub(crate) agents: Option<&'a Agents>,
     /// The external load generator that replaces the built-in one.
     pub(crate) engine: Option<&'a PreparedGenerator>,
@@ -43,7 +43,7 @@ pub(crate) struct TrialContext<'a> {
 pub(crate) struct TrialCores {
     pub(crate) all: Vec<usize>,
     pub(crate) gateway: Vec<usize>,
-    /// The gateway's cores, if no other part of the run uses them.
+    /// The gateway's cores, if no other part of the run uses them or their sibling threads.
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> TrialContext<'a> {
         }
     }
 
-    /// Reports whether the loads of gateways begin at the first correct response.
+    /// Reports whether the first load of a gateway begins at the gateway's first correct response.
     pub(crate) fn is_cold(&self) -> bool {
         self.plan.load_of(&self.trial.scenario).cold
     }
@@ -91,7 +91,7 @@ impl<'a> TrialContext<'a> {
         }
     }
 
-    /// Returns the cores of the gateway; empty if gatebench does not start it.
+    /// Returns the cores of the gateway; empty if gatebench starts no gateway.
     pub(crate) fn gateway_cores(&self) -> &'a [usize] {
         self.variant
             .setup()

@@ -17,7 +17,8 @@ pub enum RunnerError {
     /// request.
     #[error("{}", .0.iter().map(RunnerError::one_line).collect::<Vec<_>>().join("\n"))]
     Several(Vec<RunnerError>),
-    /// A command-line argument is unknown, or conflicts with another.
+    /// A command-line argument cannot be used, for example because it is unknown or conflicts with
+    /// another.
     #[error("{message}")]
     Words {
         /// The mistake, as a sentence without the remedy.
@@ -40,7 +41,8 @@ pub enum RunnerError {
     /// The run directory cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The machine does not meet a requirement of the command.
+    /// The environment, such as the machine or the cluster, does not meet a requirement of the
+    /// command.
     #[error("{message}")]
     Environment {
         /// The unmet requirement, without the remedy.

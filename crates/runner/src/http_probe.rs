@@ -21,8 +21,8 @@ use gatebench_testbed::{Interrupt, Wire};
 /// The timeout for a response. The bytes of the body extend it (see [`BODY_BYTES_PER_MS`]). On a
 /// busy machine, some responses have taken seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
-/// If the head of a response is incomplete after this time, and the process has printed a fatal
-/// line, the wait ends.
+/// If the head of a response is incomplete after this time, and the process that must respond has
+/// printed a fatal line, the wait ends.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
 /// The minimum rate of a body, which even a slow gateway on a busy machine exceeds.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
@@ -88,8 +88,8 @@ pub(crate) fn send(
 /// [`io::ErrorKind::UnexpectedEof`] if the connection is closed before the response begins,
 /// [`io::ErrorKind::InvalidData`] if the response is truncated or violates the protocol,
 /// [`io::ErrorKind::FileTooLarge`] if its body is too large, [`io::ErrorKind::Interrupted`] if the
-/// run was interrupted, or [`io::ErrorKind::Other`] if the process printed the reason why it does
-/// not respond.
+/// run was interrupted, or [`io::ErrorKind::Other`] if the process that must respond has printed
+/// the reason why it does not.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],

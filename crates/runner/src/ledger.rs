@@ -65,8 +65,8 @@ fn failed(what: &str, reason: String) -> Abort {
     Failure::new(Culprit::Upstream, format!("{what}: {reason}"), READ_LOGS).into()
 }
 
-/// Returns the number of distinct nonces that reached the upstream between two snapshots. Each
-/// request with an untracked nonce counts as a distinct nonce.
+/// Returns the number of nonces that the upstream saw for the first time between two snapshots.
+/// Each request with an untracked nonce counts as a new nonce.
 pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }

@@ -130,7 +130,7 @@ pub enum Warning {
     #[error("trial {number}: {text}")]
     Trial {
         number: u32,
-        /// The problem and the remedy.
+        /// The problem and, in most cases, the remedy.
         text: String,
     },
     #[error("trial {number} could not be stored: {reason}; {remedy}")]

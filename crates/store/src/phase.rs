@@ -237,13 +237,15 @@ fn is_zero(count: &u64) -> bool {
 /// The numbers of responses that came from the upstream and of those that did not, according to the
 /// nonces and the upstream's ledger. The kinds are mutually exclusive, except `meant_for_gateway`
 /// and `repeated_at_upstream`. Repetitions in the warm-up are included. If requests carry no nonce,
-/// only `never_reached_upstream` and `meant_for_gateway` are counted.
+/// only `never_reached_upstream` and `meant_for_gateway` are counted: the former is the number of
+/// responses beyond the requests that the upstream received, or 0 if the upstream has no ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
     /// Responses with their own nonce and the upstream's times, from which `added` is computed.
     pub traced: u64,
     /// Responses without times that did not come from the upstream, such as cached responses, mocks
-    /// and refusals; all responses without times if the upstream has no ledger.
+    /// and refusals. If the upstream has no ledger, all responses without times are counted. If
+    /// requests carry no nonce, see [`TraceCounts`].
     pub never_reached_upstream: u64,
     /// The responses among `never_reached_upstream` that the scenario expects from the gateway
     /// itself, such as mocks and refusals.
@@ -373,8 +375,8 @@ pub struct CoreUsage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
     pub requests: u64,
-    /// The number of nonces that were received for the first time. Nonces that the ledger cannot
-    /// judge, because they are too old or untracked, are not counted.
+    /// The number of requests whose nonce was received for the first time or is not tracked by the
+    /// ledger. Requests whose nonce is too old for the ledger are not counted.
     pub unique: u64,
     /// The number of requests whose nonce had been received before.
     pub repeated: u64,

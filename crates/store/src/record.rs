@@ -59,8 +59,9 @@ pub struct ClockSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
-    /// All phases were measured, and parity was tested after them. A soak or a profile that the
-    /// user stopped is also completed, without the parity test.
+    /// All phases were measured, and parity was tested after them. A trial of `gatebench soak` or
+    /// `gatebench flame` that the user stopped is also completed, without the parity test after the
+    /// loads.
     Completed,
     /// The trial has requirements that are not supported, so nothing was started.
     NotSupported {
@@ -166,7 +167,8 @@ pub struct ErrorLog {
 /// One pass over the parity cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityRecord {
-    /// The cases in the scenario's order.
+    /// The cases that were tested: those of the scenario, in its order, and then those that
+    /// gatebench adds.
     pub cases: Vec<ParityCaseRecord>,
     /// The number of routes that must respond.
     pub routes_expected: u32,
@@ -180,7 +182,7 @@ impl ParityRecord {
     }
 }
 
-/// The result of a parity case: a request whose response shows that a policy works.
+/// The result of a parity case, such as a request whose response shows that a policy works.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityCaseRecord {
     pub name: String,

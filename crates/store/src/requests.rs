@@ -1,5 +1,5 @@
-//! Reads and writes `requests.csv`, which contains the requests of each second and of the drain, by
-//! outcome.
+//! Reads and writes `requests.csv`, which contains the numbers of requests in each second and in
+//! the drain, by outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

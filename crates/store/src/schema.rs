@@ -17,8 +17,8 @@ struct Versioned {
     schema: u32,
 }
 
-/// Parses a JSON document from the run directory. The version is checked first, so that a newer
-/// document is reported as newer and not as damaged.
+/// Parses a JSON document. The version is checked first, so that a newer document is reported as
+/// newer and not as damaged.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
     let corrupt = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
     let versioned: Versioned = serde_json::from_slice(text).map_err(corrupt)?;

@@ -13,8 +13,8 @@ use crate::pattern::{self, BLOCK_BYTES};
 use crate::response::{Body, HeadOptions, Response};
 
 /// A request header that causes a pause in the middle of the response's body, except over HTTP/2.
-/// Its value is the length of the pause, in milliseconds. The pause shows whether a gateway
-/// forwards bytes as they arrive.
+/// Its value is the length of the pause, in milliseconds; more than 1,000 counts as 1,000. The
+/// pause shows whether a gateway forwards bytes as they arrive.
 pub const PAUSE_HEADER: &str = "gatebench-pause";
 
 const PAUSE_MS_MAX: u64 = 1_000;

@@ -169,7 +169,7 @@ pub struct UpstreamConfig {
     /// HTTP/1.1 are offered.
     pub tls: Option<ServerSettings>,
     /// The number of streams whose nonces the ledger remembers. A stream is a pair of a load's tag
-    /// and a worker of the load generator. The default is [`STREAMS`].
+    /// and a worker of the load generator. `gatebench upstream` uses [`STREAMS`] by default.
     pub streams: usize,
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct AnythingParts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calculation {
-    /// True if the client accepts gzip.
+    /// True if the client accepts gzip, in which case the response is compressed.
     pub(crate) is_compressed: bool,
     /// True if the request's body is compressed, which is not supported.
     pub(crate) is_unreadable: bool,

@@ -38,7 +38,7 @@ impl Document {
     /// to the location. Internal entities are replaced, and nothing outside `bytes` is read.
     ///
     /// # Errors
-    /// Fails if the text is not well-formed or exceeds a limit.
+    /// Fails if the text is not well-formed, exceeds a limit, or is in an unsupported encoding.
     pub fn parse_definition(
         bytes: &[u8],
         limits: &Limits,

@@ -1,5 +1,5 @@
 //! Checks a document before it is parsed, because the parser itself would take too long to reject
-//! it.
+//! some documents.
 
 use std::borrow::Cow;
 
@@ -195,8 +195,8 @@ mod tests {
         assert_eq!(most_attributes(b"<a>b='' c='' d=''</a>"), 0);
     }
 
-    /// Each of these beginnings would hide the tag after it from a reader that takes the beginning
-    /// literally, but libxml2 continues after all of them.
+    /// Each of these beginnings, except the empty one, would hide the tag after it from a reader
+    /// that takes the beginning literally, but libxml2 continues after all of them.
     #[test]
     fn attributes_cannot_be_hidden() {
         let limits = Limits::default();

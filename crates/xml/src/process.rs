@@ -22,7 +22,7 @@ pub(crate) fn start() {
     let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(loader::fetch) } != 0);
     assert!(
         usable,
-        "error: environment: libxml2 was built without threads or schemas\n  → install the distribution's libxml2"
+        "error: environment: libxml2 and libxslt cannot be initialized; libxml2 may lack threads or schemas\n  → install the distribution's libxml2 and libxslt"
     );
 }
 

@@ -100,7 +100,7 @@ impl Schema {
     }
 
     /// # Errors
-    /// Returns a message for each invalid part.
+    /// Fails if the document is invalid, or if its validation cannot be completed.
     pub fn validate(&self, document: &Document) -> Result<(), Complaints> {
         let root = document.root().map_or(std::ptr::null(), Node::raw);
         self.run(document, std::ptr::null(), root)
@@ -109,7 +109,7 @@ impl Schema {
     /// Validates an element of `document` as if it were a separate document.
     ///
     /// # Errors
-    /// Returns a message for each invalid part.
+    /// Fails if the document is invalid, or if its validation cannot be completed.
     pub fn validate_element(&self, document: &Document, node: Node<'_>) -> Result<(), Complaints> {
         self.run(document, node.raw(), node.raw())
     }

@@ -1,4 +1,4 @@
-//! Stylesheets that convert text to text, which a gateway applies to responses one after another.
+//! Stylesheets that convert text to text. A gateway applies them to a response, one after another.
 
 use crate::document::Document;
 use crate::errors::Complaints;

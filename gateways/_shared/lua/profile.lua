@@ -44,9 +44,9 @@ end
 
 local M = {}
 
--- Appends lines to `prefix` and the process ID: the time in milliseconds, the CPU time of a stack
--- in nanoseconds, and the stack. The kernel may sample less often than requested, so the CPU time
--- of the process is divided among the samples.
+-- Appends lines to the file whose name is `prefix` and the process ID: the time in milliseconds,
+-- the CPU time of a stack in nanoseconds, and the stack. The kernel may sample less often than
+-- requested, so the CPU time of the process is divided among the samples.
 function M.start(prefix, samples_per_second)
   local file = assert(io.open(prefix .. ngx.worker.pid(), "a"))
   local counts, total, since = {}, 0, os.clock()

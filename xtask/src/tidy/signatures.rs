@@ -35,8 +35,8 @@ struct Signature<'c> {
 }
 
 impl<'c> Signature<'c> {
-    /// Returns the signature that begins with the `fn` at this byte; `None` if the `fn` is part of a
-    /// type.
+    /// Returns the signature that begins with the `fn` at this byte; `None` if the `fn` is part of
+    /// a type.
     fn at(code: &'c str, at: usize) -> Option<Self> {
         let before = code[..at].rsplit([';', '{', '}', ']']).next()?;
         let named = code[at + 2..].strip_prefix(' ')?;

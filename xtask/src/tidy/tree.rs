@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Folders that contain no files of the project.
 const SKIPPED: [&str; 3] = ["target", ".git", "gatebench-runs"];
 
-/// Suffixes of files that people write. Files with other suffixes, such as pictures and lock files,
-/// are not checked.
+/// The suffixes of the files that are checked. Files with other suffixes, such as pictures and lock
+/// files, are not.
 const TEXT_ENDINGS: [&str; 15] = [
     "rs", "toml", "md", "yaml", "yml", "json", "jinja", "cfg", "conf", "map", "html", "css", "py",
     "lua", "txt",

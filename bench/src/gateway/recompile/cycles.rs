@@ -15,7 +15,7 @@ pub struct Block {
     pub idle_p99_ms: f64,
     /// The median of the 99th percentiles of the seconds in which definitions are compiled.
     pub compiling_p99_ms: f64,
-    /// The share of a second that was spent on compiling: the median of the seconds in which
+    /// The share of a second that was spent on compiling: the median over the seconds in which
     /// definitions are compiled.
     pub compiling_share: f64,
 }

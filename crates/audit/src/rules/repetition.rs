@@ -1,5 +1,5 @@
 //! Checks that measurements were repeated, that the rates of repetitions do not drift, and that
-//! they are not written with far more digits than the repetitions justify.
+//! these rates are not written with far more digits than their spread justifies.
 
 use std::sync::LazyLock;
 

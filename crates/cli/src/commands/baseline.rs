@@ -71,7 +71,7 @@ const DEFAULT_DIR: &str = "gatebench-runs";
 /// The option for the directory that contains the runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
-    /// The directory that contains the runs, and their baselines in baselines.json
+    /// The directory whose file baselines.json records the baselines
     #[arg(long = "runs-in", value_name = "DIR", default_value = DEFAULT_DIR)]
     dir: PathBuf,
 }

@@ -1,5 +1,5 @@
-//! `gatebench capacity`: the rate at which a gateway meets an objective, and the cores needed for a
-//! rate.
+//! `gatebench capacity`: the highest rate at which a gateway meets an objective, and the cores
+//! needed for a rate.
 
 use std::path::PathBuf;
 
@@ -127,7 +127,7 @@ impl Capacity {
 /// The maximum rate in a load profile, in requests per second.
 const RATE_MAX: f64 = 1e8;
 
-/// A shorter step contains too few samples.
+/// The minimum length of a step. At most rates, a shorter step would contain too few samples.
 const STEP_MIN: HumanDuration = HumanDuration::from_millis(200);
 
 /// Parses a rate in requests per second, such as `20000` or `20k`.

@@ -44,7 +44,8 @@ pub struct Flame {
     /// Keep N connections busy, each with one request in flight [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "rate")]
     connections: Option<u32>,
-    /// Send N requests per second instead, whether or not responses arrive
+    /// Send N requests per second, whether or not responses arrive, instead of keeping connections
+    /// busy
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
     /// Take N samples per second of CPU time

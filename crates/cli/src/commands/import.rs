@@ -97,10 +97,11 @@ struct OfTraffic {
     query_values: bool,
 }
 
-/// The options for the resulting folder.
+/// The option for the resulting folder.
 #[derive(Debug, Args)]
 struct Made {
-    /// Write to this folder, which must not exist [default: the name of the input]
+    /// Write to this folder, which must not exist [default: the name of the input without its
+    /// extensions, or `imported` for standard input]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 }
@@ -175,8 +176,8 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// Returns the folder to write and the default options. The default folder is named after the
-    /// input, without extensions.
+    /// Returns the folder to write and the default options. By default, the folder is named after
+    /// the input, without extensions, or `imported` if the input has no name.
     ///
     /// # Errors
     /// Fails if the folder already exists.

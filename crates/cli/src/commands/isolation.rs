@@ -51,8 +51,8 @@ pub struct Isolation {
     /// [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// Run only 3 blocks, measuring each process for 2 s: this tests whether responses pass their
-    /// checks, but gives no verdict on latency or rate
+    /// Run only 3 blocks (unless --blocks is given), measuring each process for 2 s: this tests
+    /// whether responses pass their checks; 3 blocks give no verdict on latency or rate
     #[arg(long)]
     quick: bool,
     /// Seed for the random order

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::reports::Format;
 use crate::{reports, terminal};
 
-/// Rebuild the report of a run from its directory, byte for byte
+/// Rebuild the report of a run from its directory
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

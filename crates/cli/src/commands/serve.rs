@@ -58,7 +58,8 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Serves until a signal arrives or, with --next-to, until soon after standard input is closed.
+    /// Serves until a signal arrives or, with --next-to, until standard input is closed and no page
+    /// uses the server, but for at most 60 s after standard input is closed.
     pub fn run(self) -> Result<(), Failure> {
         if self.allow_run && !self.dir.exists() {
             fs::create_dir_all(&self.dir).map_err(|error| self.unreadable(&error))?;

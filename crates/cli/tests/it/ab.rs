@@ -1,4 +1,4 @@
-//! Tests of `gatebench ab`: plans, builds of two commits, and a verdict.
+//! Tests of `gatebench ab`: plans, builds of two commits, and verdicts.
 
 use std::collections::BTreeSet;
 use std::fs;

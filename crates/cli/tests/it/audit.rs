@@ -1,4 +1,4 @@
-//! Tests of `gatebench audit` with tables on standard input.
+//! Tests of `gatebench audit` with documents on standard input.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

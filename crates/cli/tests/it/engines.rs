@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, Finished, LONG_MEASURE};
 
-/// k6 and wrk measure for at least a second.
+/// wrk measures for whole seconds.
 const CLOSED: &str =
     "- {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 1s, timeout: 2s}\n";
 

@@ -1,5 +1,5 @@
-//! Exit codes of `gatebench run` that do not describe a gateway: 3 if a trial could not be stored,
-//! and 4 if nothing valid was measured. Other tests cover the codes 0, 1, 2 and 130.
+//! The exit codes of `gatebench run` if a trial could not be stored (3) and if nothing valid was
+//! measured (4). Other tests cover the codes 0, 1, 2 and 130.
 
 use crate::bench::{Bench, UNHURRIED};
 

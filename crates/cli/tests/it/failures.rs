@@ -1,5 +1,5 @@
-//! Faulty gateways and upstreams. The error names the culprit and a remedy, and is stored with the
-//! trial. The run continues with the other gateways, and no process is left.
+//! Faulty gateways and upstreams. If a trial fails, the error names the culprit and a remedy, and
+//! is stored with the trial. The run continues with the other gateways, and no process is left.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

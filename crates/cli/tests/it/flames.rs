@@ -94,6 +94,7 @@ fn assert_lua_is_named(folded: &str) {
     assert!(named * 5 >= inside * 4, "{named} of {inside} ns:\n{folded}");
 }
 
+/// Asserts that a profile of this gateway names Lua files and lines, and contains this function.
 /// LuaJIT's own profiler needs neither perf nor the permission that perf needs.
 #[track_caller]
 fn assert_shows_lua(gateway: &str, function: &str) {

@@ -1,4 +1,4 @@
-//! Limits on gateways, on a machine that cannot enforce them.
+//! Limits on gateways that the machine cannot enforce.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `gatebench load` against upstreams that keep a ledger.
+//! Tests of `gatebench load`. Most of the loads go to an upstream that keeps a ledger.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;

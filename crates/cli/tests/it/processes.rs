@@ -13,7 +13,7 @@ pub struct Process {
 
 impl Process {
     /// Reports whether the process may be a gateway: its first argument shows that it is neither a
-    /// supervisor, nor an upstream, nor the `gatebench` of a test.
+    /// supervisor, nor an upstream, nor `gatebench run` or `gatebench report`.
     pub fn is_gateway(&self) -> bool {
         let second = self.command.get(1).map_or("", String::as_str);
         !matches!(second, "run" | "supervise" | "upstream" | "report")

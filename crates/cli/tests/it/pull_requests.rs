@@ -33,8 +33,8 @@ struct State {
     calls: Vec<Call>,
 }
 
-/// A server that stores the comments on one pull request and offers the APIs of both services. It
-/// runs until the test process ends.
+/// A server that stores the comments on one pull request and offers the APIs of GitHub and GitLab.
+/// It runs until the test process ends.
 struct Server {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -136,7 +136,7 @@ fn script(bench: &Bench, words: &[&str], settings: &[(&str, &str)]) -> Finished 
         .env(mark, value)
         .env("PATH", format!("{}:{path}", programs.display()))
         .envs(settings.iter().copied());
-    // The test itself may run in a CI job of one of these services.
+    // The test itself may run in a CI job of GitHub or GitLab.
     for name in ["GITLAB_CI", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"] {
         if !settings.iter().any(|(set, _)| *set == name) {
             command.env_remove(name);

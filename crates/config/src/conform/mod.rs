@@ -1,4 +1,4 @@
-//! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
+//! Checks a [`Node`] against a JSON Schema generated from our types, and describes every violation.
 //!
 //! The check supports the keywords that our schemas use; a test of `gatebench-model` lists them. It
 //! reports more than a general validator can: the known keys, the word that was probably intended,
@@ -17,7 +17,7 @@ use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
 pub(crate) use mended::mended;
 
-/// Returns every mistake in `root`, and corrects misspelled and outdated keys.
+/// Returns every violation of the schema in `root`, and corrects misspelled and outdated keys.
 pub(crate) fn conform(
     root: &mut Node,
     schema: &Value,

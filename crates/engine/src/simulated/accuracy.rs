@@ -88,7 +88,8 @@ fn every_quantile_matches_the_truth() {
 
 #[test]
 fn waiting_for_a_connection_is_part_of_the_truth() {
-    // The target that stalls would need a thousand connections, and the others at most fifty.
+    // To keep requests from waiting, the target that stalls would need about a thousand
+    // connections, and each of the other two at most fifty.
     for (number, connections) in [(0, 64), (2, 16), (6, 19)] {
         let (target, server) = (TARGETS[number], SERVERS[number]);
         let sum = driven(server, connections);

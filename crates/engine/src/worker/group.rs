@@ -235,7 +235,7 @@ impl<'a> GroupState<'a> {
     }
 
     /// Reports whether there is no connection and an attempt to connect has failed since the last
-    /// successful one.
+    /// successful one. Always returns false in a connection-only load.
     pub(super) fn is_cut_off(&self) -> bool {
         self.up == 0 && self.refused && !self.handshakes
     }
@@ -317,8 +317,8 @@ impl<'a> GroupState<'a> {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Returns the PROXY header of a connection from `source`, which precedes TLS, or no bytes if
-    /// the load uses no PROXY header.
+    /// Returns the bytes that precede TLS on a connection from `source`: its PROXY header, or no
+    /// bytes if the target uses none.
     pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {

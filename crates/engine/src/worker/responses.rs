@@ -270,7 +270,8 @@ impl<I: Io> Worker<'_, I> {
             group.thinking.retain(|it| it.0.1 != conn);
             return;
         }
-        // A connection that could not be made has no users yet.
+        // A connection that carried no request has no users to keep, because its replacement starts
+        // new ones.
         if connection.requests > 0 {
             group.orphan(conn);
         }

@@ -12,8 +12,8 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The start fails if, for this number of seconds, none of the missing initial connections becomes
-/// ready.
+/// The start fails if none of the missing initial connections becomes ready within this number of
+/// seconds after the last planned attempt or the last success, whichever is later.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
@@ -120,8 +120,8 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Replaces a connection that the server closed before the first request. Returns an error if
-    /// the connection was closed during its handshake or if no other connection of the group is
-    /// ready, because such a load cannot begin.
+    /// TLS or HTTP/2 was not established yet or if no other connection of the group is ready,
+    /// because such a load cannot begin.
     fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get(conn) else {
             return Ok(());

@@ -1,9 +1,8 @@
-//! Tests the engine against upstreams that misbehave in many ways. In each case, the engine's
-//! memory is bounded, every failed request is counted as an expected kind of error, and the load
-//! ends by itself.
+//! Tests the engine against upstreams that misbehave in many ways. A load that begins must use a
+//! bounded amount of memory, record every failed request, and end by itself.
 //!
-//! This is a separate binary because each test limits the growth of the whole process while its
-//! load runs.
+//! This is a separate binary because the tests limit the growth of the whole process while a load
+//! runs.
 
 #![allow(clippy::unwrap_used)]
 

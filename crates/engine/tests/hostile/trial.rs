@@ -16,7 +16,7 @@ use gatebench_model::{Check, Request, Shape};
 use crate::common::{self, backends};
 use crate::server::{Connection, Pathology, Server};
 
-/// The number of requests in a load, unless the load ends earlier.
+/// The maximum number of requests in a load, unless a test sets another one.
 pub const REQUESTS: u64 = 12;
 /// The maximum growth of the process's memory. It leaves room for bodies that are kept for checks,
 /// both as received and as decoded.

@@ -19,8 +19,9 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// Returns the request of a group with this index as JavaScript. If any request of the script
-    /// is filled with data, the path, the body and the headers are functions of the drawn rows.
+    /// Returns the request at `index` among the `requests` of its group as JavaScript. If any
+    /// request of the script is filled with data, the path, the body and the headers are functions
+    /// of the drawn rows.
     pub(super) fn written(&self, requests: &[Request], index: usize) -> String {
         let (sources, request) = (self.sources, &requests[index]);
         let lazy = if self.filled { "(row) => " } else { "" };

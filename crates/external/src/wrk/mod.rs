@@ -12,8 +12,8 @@ pub(crate) use output::parse;
 
 const SCRIPT_FILE: &str = "scenario.lua";
 
-/// Returns the arguments and files for wrk: a script with the requests, and everything else as
-/// arguments.
+/// Returns the arguments for wrk, and a script that contains the requests or runs the user's
+/// script.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("wrk")?;
     let mut limits = Limits::default();

@@ -12,7 +12,7 @@ use crate::faults::DelayTurns;
 use crate::policy::jwt;
 use crate::redis::Counts;
 
-/// The configuration, with the numbers that one worker has given to its targets. A request uses the
+/// The configuration, with one worker's numbers for the configuration's targets. A request uses the
 /// configuration that it began with until it ends, but new [`super::Limits`] apply to it
 /// immediately.
 #[derive(Debug)]
@@ -46,12 +46,12 @@ pub(crate) struct Replaced {
     /// `keepalive` to 0.
     pub(crate) idle: Vec<ConnId>,
     /// The new number of each rate limit that uses Redis, indexed by its old number; `None` if the
-    /// limit was removed.
+    /// limit was removed or changed.
     pub(crate) limits: Vec<Option<usize>>,
 }
 
-/// Moves the state of policies that still exist to their new positions. Returns the state in its
-/// new order, and the new position of each old policy; `None` if the policy was removed.
+/// Moves the state of unchanged policies to their new positions. Returns the state in its new
+/// order, and the new position of each old policy; `None` if the policy was removed or changed.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -176,13 +176,13 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // This number of turns reaches every target, unless the weights are very unequal. The next
-        // statement finds the targets that these turns miss.
+        // This number of turns reaches every target with a weight above 0, unless the weights are
+        // very unequal. In that case, `others` finds the targets that these turns miss.
         let turns = (0..4 * ids.len()).map(|_| balance.next());
         let awake = turns.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| others().find(|&at| !rests(at)));
-        // If all targets are avoided, a request that has just failed is sent to the one that will
-        // be avoided for the shortest time.
+        // If all targets are avoided, a request that could not reach one of them is sent to the
+        // other target that will be avoided for the shortest time.
         let longest = || others().min_by_key(|&at| self.resting_until_ns[ids[at]]);
         let chosen = awake.or_else(|| failed.last().and_then(|_| longest()));
         ids[chosen.unwrap_or(first)]
@@ -208,7 +208,7 @@ impl Current {
         self.idle[target].retain(|idle| *idle != conn);
     }
 
-    /// Avoids a target for a while, because a connection to it failed.
+    /// Avoids a target for a while, because connecting to it failed.
     pub(crate) fn rest(&mut self, target: usize, now_ns: u64) {
         self.resting_until_ns[target] = now_ns + self.targets[target].rest_ns;
     }

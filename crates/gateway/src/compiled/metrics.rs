@@ -38,7 +38,7 @@ const ABORTED: usize = CLASSES.len() - 1;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     pub(crate) path: String,
-    /// The counters, indexed by the number of the route; the last are for requests that match no
+    /// The counters, indexed by the number of the route; the last entry is for requests without a
     /// route.
     routes: Vec<Route>,
 }
@@ -63,7 +63,8 @@ struct Place {
 }
 
 impl Metrics {
-    /// Returns counters for these routes; a route of `before` with the same name keeps its counts.
+    /// Returns counters for these routes. A route continues the counts of the route with the same
+    /// name in `before`.
     pub(crate) fn new<'a>(
         path: &str,
         names: impl Iterator<Item = &'a str>,

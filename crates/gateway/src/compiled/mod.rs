@@ -66,8 +66,8 @@ pub(crate) struct CompiledRoute {
 #[derive(Debug)]
 pub(crate) struct CompiledUpstream {
     pub(crate) first_target: usize,
-    /// The weight of each target. A configured target contributes one weight for each address of
-    /// its host.
+    /// The weight of each target. A configured target contributes one weight for each usable
+    /// address of its host.
     pub(crate) weights: Vec<u32>,
 }
 

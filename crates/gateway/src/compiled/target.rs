@@ -19,7 +19,7 @@ pub(crate) struct CompiledTarget {
     pub(crate) authority: String,
     /// The maximum number of idle connections to the target that each worker keeps.
     pub(crate) keepalive: usize,
-    /// The time for which the target is avoided after a failed connection.
+    /// The time for which the target is avoided after connecting to it has failed.
     pub(crate) rest_ns: u64,
     pub(crate) tls: Option<ClientContext>,
 }

@@ -35,7 +35,7 @@ pub struct GatewayConfig {
     /// The origins that routes forward requests to.
     #[serde(default)]
     pub upstreams: Vec<Upstream>,
-    /// The clients that may send requests.
+    /// The clients that authentication policies recognize.
     #[serde(default)]
     pub consumers: Vec<Consumer>,
     /// The policies and the upstream for the requests under each path prefix. If several prefixes
@@ -46,8 +46,8 @@ pub struct GatewayConfig {
     pub timeouts: Timeouts,
     /// The maximum size, in bytes, of a body that is edited or validated. A request with a larger
     /// body gets a response with status 413, and a response with a larger body is replaced by one
-    /// with status 502. A gzip body that SOAP or XML policies process may decompress to at most
-    /// this size; if the decompressed body is larger, the client gets a fault.
+    /// with status 502. A gzip body that a `soap` policy processes may decompress to at most this
+    /// size; if the decompressed body is larger, the client gets a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
     /// The maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited or
@@ -95,8 +95,8 @@ pub struct Upstream {
     /// If given, the gateway connects to the upstream over TLS.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
-    /// The time, in milliseconds, for which a target is avoided after a connection to it failed, if
-    /// there are other targets. Each worker measures this time separately. With 0, no target is
+    /// The time, in milliseconds, for which a target is avoided after connecting to it has failed,
+    /// if there are other targets. Each worker measures this time separately. With 0, no target is
     /// avoided.
     #[serde(default = "ten_seconds")]
     pub rest_after_failure_ms: u32,
@@ -122,7 +122,7 @@ pub struct UpstreamTls {
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// An IP address, or a name that is looked up once, when the configuration is loaded. Each
-    /// address of the name becomes a target with the same weight.
+    /// usable address of the name becomes a target with the same weight.
     pub address: String,
     /// The TCP port, at least 1.
     pub port: u16,
@@ -131,7 +131,7 @@ pub struct Target {
     pub weight: u32,
 }
 
-/// A client that may send requests.
+/// A client that authentication policies recognize.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Consumer {
@@ -181,8 +181,8 @@ pub struct Route {
 #[serde(rename_all = "lowercase")]
 pub enum Paths {
     /// Converts paths to their normal form (RFC 3986 6.2.2) before matching them. The response to a
-    /// path with empty segments, dot segments, encoded slashes, backslashes or control characters
-    /// is 400.
+    /// path is 400 if the path contains dot segments, encoded slashes, backslashes or control
+    /// characters, or an empty segment other than the last one.
     #[default]
     Strict,
     /// Matches and forwards paths as written. The response to a path that can be read as a path of
@@ -230,13 +230,15 @@ pub struct Timeouts {
     /// the response is 504 or, if a part of it has been forwarded, is cut off.
     pub upstream_ms: u32,
     /// The maximum wait for a client's next request, for more of a request's body, and for the
-    /// client to read a response. If the body does not continue in time, the response is 408.
+    /// client to read a response. If the body does not continue in time, the response is 408; a
+    /// response that has already begun is cut off.
     pub client_idle_ms: u32,
-    /// The maximum time from the first byte of a request's head to the last; after that, the
-    /// response is 408.
+    /// The maximum time from the first byte of the head of an HTTP/1.1 request to the last; after
+    /// that, the response is 408.
     pub request_head_ms: u32,
     /// The maximum time from a request's head to the last byte of its body, however steadily it
-    /// arrives and however slowly the upstream reads it; after that, the response is 408.
+    /// arrives and however slowly the upstream reads it. After that, the response is 408; a
+    /// response that has already begun is cut off.
     pub request_body_ms: u32,
     /// The maximum time for requests in flight to finish when the gateway stops; after that, they
     /// are aborted.

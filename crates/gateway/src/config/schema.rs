@@ -86,8 +86,8 @@ const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]
 /// A path (RFC 3986 3.3) that begins with a slash.
 const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 
-/// A path with only necessary percent-encodings, whose digits are in upper case. No slash,
-/// backslash or control character is encoded.
+/// A path in which no unreserved character, slash, backslash or control character is
+/// percent-encoded. The digits of percent-encodings are in upper case.
 const NORMAL_PATH: &str =
     "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::json::{NotJson, Plan, edit};
 
-/// The maximum capacity, in bytes, of a vector that is kept for the next message.
+/// The maximum capacity, in bytes, with which `body` and `edited` are kept for the next message.
 const KEEP_BYTES: usize = 64 * 1024;
 
 /// A message being collected. Its vectors are reused for the next message, so small bodies need no

@@ -104,7 +104,8 @@ fn write_to<'f, N: AsRef<[u8]>>(
     if to.rest.starts_with('/') {
         write_request_head(out, head.method(), to.rest, fields, length);
     } else {
-        // Stripping removed the slash too: `/prefix?q` becomes `/?q`.
+        // Stripping `/prefix` leaves `?q` of `/prefix?q`, and the absolute form may have no path at
+        // all.
         write_request_head(out, head.method(), &["/", to.rest].concat(), fields, length);
     }
 }

@@ -8,9 +8,9 @@
 //! discriminator is ignored, because `oneOf` and `anyOf` express the same constraints. References
 //! to other documents are mistakes, so nothing is fetched.
 //!
-//! A message with duplicates is refused: two Content-Types or Content-Encodings, a repeated
-//! parameter that is not a list, or a repeated member in JSON. The next reader of the message could
-//! use the other value.
+//! A message is refused if a check depends on a value that occurs twice: two Content-Types or
+//! Content-Encodings, a repeated parameter that is not a list, or a repeated member in JSON. The
+//! next reader of the message could use the other value.
 
 mod document;
 pub(crate) mod json;
@@ -144,7 +144,7 @@ impl Contract {
         Ok(Some(check))
     }
 
-    /// Refuses a path that would belong to another path item without the text after `;` in its
+    /// Refuses a path whose path item would change if the text after `;` were dropped from its
     /// segments, because some upstreams drop that text.
     fn judge_parameters_of_path(&self, path: &str) -> Result<(), Box<Refusal>> {
         let bare = without_parameters(path);

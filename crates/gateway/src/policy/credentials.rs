@@ -1,8 +1,8 @@
 //! The consumers and their secrets: API keys, and passwords of basic authentication (RFC 7617).
 //!
-//! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
-//! look-up does not depend on how much of a guess is right. A candidate with the same hash is then
-//! compared without stopping at the first difference. The length of a secret is not kept secret.
+//! A secret is found by a keyed hash (SipHash with a random key), so the duration of a look-up does
+//! not depend on how much of a guess is right. A candidate with the same hash is then compared
+//! without stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -111,8 +111,8 @@ impl Chain {
         }
     }
 
-    /// Checks a request. Returns the gateway's own response if a policy chooses one, or `None` if
-    /// the request may pass.
+    /// Checks the head of a request, without the limit in Redis. Returns the gateway's own response
+    /// if a policy chooses one, or `None` if the request passes these checks.
     pub(crate) fn judge(
         &self,
         request: &Request<'_>,

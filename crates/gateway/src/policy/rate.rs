@@ -3,9 +3,9 @@
 //!
 //! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
 //! is stored: one number for all workers together, which changes by one compare-and-swap or, in
-//! buckets of header values, under a lock. A client may send `limit` requests at once, and then one
-//! every `window / limit`. In any period t, at most `limit · (1 + t / window)` of its requests are
-//! allowed.
+//! buckets of header values, under a lock. A full bucket allows `limit` requests at once, and then
+//! one every `window / limit`. In any period t, a bucket allows at most `limit · (1 + t / window)`
+//! requests.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

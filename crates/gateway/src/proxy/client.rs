@@ -80,9 +80,9 @@ pub(crate) struct Exchange {
     pub(crate) upstream: usize,
     /// The worker's number for the chosen target.
     pub(crate) target: usize,
-    /// The targets that could not be reached, so that no part of the request was sent to them.
+    /// The targets that could not be reached, so no part of the request was sent to them.
     pub(crate) unreachable: Vec<usize>,
-    /// The number of connections that closed while the request waited for Redis.
+    /// The number of upstream connections that closed while the request waited for Redis.
     pub(crate) gated_closes: usize,
     /// The request, if a policy needs it in full.
     pub(crate) collected: Collected,
@@ -110,9 +110,9 @@ pub(crate) struct Exchange {
 pub(crate) enum Phase {
     /// Between requests, or inside a head.
     Idle,
-    /// The gateway will respond by itself when the request is complete.
+    /// The gateway will respond by itself, usually once the request is complete.
     Local(Choice),
-    /// The request is read to the end before it is passed on.
+    /// The request is read to the end before it is passed on or a mock responds to it.
     Collecting,
     /// An upstream serves the request.
     Relaying,
@@ -319,8 +319,8 @@ impl Client {
 }
 
 impl Exchange {
-    /// Pauses or resumes the exchange; returns true if it was paused before. A paused exchange has
-    /// no deadline, because the client cannot continue it.
+    /// Begins or ends a wait (`is_crowded`); returns true if the exchange was waiting before. A
+    /// waiting exchange has no deadline, because the client cannot continue it.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
         if waits {
@@ -456,7 +456,7 @@ impl Exchange {
         self.collected.body.len() + self.collected_response.body.len()
     }
 
-    /// Clears the deadline and the pause of an exchange whose request has ended or is deferred.
+    /// Clears the deadline and `is_crowded` of an exchange whose request has ended or is deferred.
     pub(crate) fn rest(&mut self) {
         self.deadline.clear();
         self.is_crowded = false;

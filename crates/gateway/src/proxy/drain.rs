@@ -35,7 +35,7 @@ impl<I: Io> Core<I> {
 
 impl<I: Io> Worker<I> {
     /// Called once per round while the gateway is stopping. The first call begins the drain; later
-    /// ones return true once no connection or no time is left.
+    /// ones return true once no client connection is left or `drain_ms` has passed.
     pub(crate) fn is_drained(
         &mut self,
         listeners: &[ListenerId],

@@ -217,8 +217,8 @@ impl Exchange {
         })
     }
 
-    /// Applies the policies of a route. Returns the gateway's own response, or `None` if the
-    /// request may pass.
+    /// Applies the policies of a route to the head of a request. Returns the gateway's own
+    /// response, or `None` if the head passes.
     fn judge<I: Io>(
         &mut self,
         route: usize,
@@ -273,7 +273,7 @@ impl Exchange {
         core: &mut Core<I>,
     ) -> io::Result<()> {
         if self.notes.mock.is_some() {
-            // The request is only checked, so its head is not needed, and its body is not edited.
+            // The request is only checked, so its head is not needed, and JSON edits do not apply.
             self.collected
                 .begin(|out| out.extend_from_slice(b"\r\n\r\n"));
             self.collect(Form::Other, core);

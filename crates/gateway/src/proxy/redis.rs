@@ -2,11 +2,11 @@
 //! requests itself and periodically exchanges its counts with Redis.
 //!
 //! The worker's own loop serves one connection to each Redis server, or several if limits have
-//! different timeouts. A connection is opened when it is first needed, and closed when a reload has
-//! removed the limits that use it. The first request of a window begins the window (INCRBY, then
-//! PEXPIRE with NX, which needs Redis 7), and Redis ends it. While a request waits, its upstream
-//! connection is already chosen, and its bytes are queued there, unless the request is being
-//! collected or a mock responds to it.
+//! different passwords or timeouts. A connection is opened when it is first needed, and closed when
+//! a reload has removed the limits that use it. The first request of a window begins the window
+//! (INCRBY, then PEXPIRE with NX, which needs Redis 7), and Redis ends it. While a request waits,
+//! its upstream connection is already chosen, and its bytes are queued there, unless the request is
+//! being collected or a mock responds to it.
 
 use std::rc::Rc;
 

@@ -18,7 +18,7 @@ use super::exchange::Core;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
-/// The maximum number of helpers that may end while a message waits in them. If another one ends,
+/// The maximum number of helpers that may end while a message waits for them. If another one ends,
 /// the message fails, even if that helper was processing a different message.
 const LOSSES_MAX: u32 = 3;
 

@@ -23,8 +23,8 @@ pub struct Totals {
     /// Responses that were queued completely for clients, including the gateway's own.
     pub responses: u64,
     /// The number of times that a request was sent again because the upstream closed a kept-alive
-    /// connection, or sent to another target because a connection could not be opened. A change of
-    /// the target while a request waits for Redis is not counted.
+    /// connection, or sent to another target because a connection could not be opened. The
+    /// replacement of a connection that closed while its request waited for Redis is not counted.
     pub retries: u64,
     /// Requests that failed because of the upstream or its response: the client got an error, or
     /// the response was cut off.

@@ -22,7 +22,8 @@ const KEYS_MAX: usize = 65_536;
 const SWEEP_EACH_NS: u64 = 1_000_000_000;
 
 /// The Redis server that keeps the counts of a limit. Limits with different timeouts do not share a
-/// connection: its loss, after a timeout, would end the longer waits of other limits.
+/// connection: if a short timeout ended a shared connection, the limits with longer timeouts would
+/// lose their replies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,

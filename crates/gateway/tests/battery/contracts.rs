@@ -113,7 +113,8 @@ fn pay(lines: &str, body: &[u8], fate: Fate) -> Vector {
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// JSON bodies (RFC 8259); their `amount` must be an integer of at most 10.
+/// Bodies that are declared to be JSON (RFC 8259). Valid ones have an `amount`, an integer of at
+/// most 10.
 const BODIES: &[(&[u8], Fate)] = &[
     (br#"{"amount":5}"#, Passed),
     (b" {\n\"amount\" :\t5 }\r\n", Passed),
@@ -379,8 +380,8 @@ fn operations() -> Vec<Vector> {
     vectors
 }
 
-/// Bodies with a member `admin`, which must not reach the origin at the top level of a body that is
-/// declared to be JSON.
+/// Bodies, most of them with a member `admin`. The member must not reach the origin at the top
+/// level of a body that is declared to be JSON.
 fn edits() -> Vec<Vector> {
     let edited = |lines: &str, body: &str, seen: &str, fate: Fate| {
         let mut vector = post("/edited", "/edited", lines, body.as_bytes(), fate);

@@ -40,7 +40,8 @@ impl Battery {
     }
 }
 
-/// One in this many vectors is sent byte by byte, unless it is longer than [`BYTEWISE_BYTES_MAX`].
+/// One in this many vectors is sent byte by byte, unless it [waits](Vector::waits) or is longer
+/// than [`BYTEWISE_BYTES_MAX`].
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 

@@ -1,6 +1,6 @@
-//! Tests requests and responses that contain something twice, and requests whose names or targets
-//! other programs could mistake for different ones. The upstream must get what a policy checked, or
-//! nothing.
+//! Tests requests and responses that contain something twice, and requests whose field names or
+//! targets other programs could mistake for different ones. The upstream must get what a policy
+//! checked, or nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -41,8 +41,8 @@ fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Tota
     gateway(backend, &[origin], json!([route]))
 }
 
-/// Runs `act` on each event loop, with a gateway that has these policies and the requests that its
-/// origin has recorded.
+/// Calls `act` for each event loop, with two arguments: a gateway that has these policies, and the
+/// requests that the origin records.
 fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     for backend in backends() {
         let (origin, seen) = recording();
@@ -118,7 +118,7 @@ fn a_contract_refuses_repeated_values() {
         ("/a?json={%22b%22:1,%22b%22:2}", 400),
         ("/a?json=%7B%22b%22:1%7D", 200),
         ("/a?json=%7B%22b%22:1,%22b%22:2%7D", 400),
-        // Some upstreams drop the part after `;`, and the rest then selects another operation.
+        // Some upstreams drop the part after `;`, and the rest may then select another operation.
         ("/a/7;b=c", 200),
         ("/a/mine;b=c", 400),
         ("/a/x;/b", 404),

@@ -1,4 +1,5 @@
-//! Tests that a stopping gateway completes requests in flight over every protocol.
+//! Tests that a stopping gateway completes requests in flight over every protocol, unless the drain
+//! time expires first.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};

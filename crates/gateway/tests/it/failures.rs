@@ -84,7 +84,8 @@ fn an_upstream_that_sends_garbage_causes_502() {
 }
 
 /// An upstream that responds to one request per connection. It closes the first connection when the
-/// test says so, without responding to the second request, and closes the others immediately.
+/// test says so, without responding to the second request, and closes the others after their
+/// response.
 fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>) {
     let (close, closes) = mpsc::channel();
     let closes = std::sync::Mutex::new(closes);

@@ -1,5 +1,5 @@
-//! Tests that a malicious client gets a clear error or loses its connection, in bounded time and
-//! memory, and that other clients are served normally.
+//! Tests that a malicious client gets an error or loses its connection in bounded time, and that
+//! other clients are served normally.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

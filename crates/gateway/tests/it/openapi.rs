@@ -432,7 +432,7 @@ fn paths_of_a_document_are_compared_in_the_form_of_the_route() {
         json!({"name": path, "path": path, "paths": paths, "strip_path": true, "policies": policies})
     };
     let both = ["/gr%c3%b6%c3%9fe", "/%7Euser"];
-    // These are two paths only if spellings differ.
+    // These are two different paths only on a verbatim route.
     let two = ["/%7Eother", "/~other"];
     let gateway = serve(
         backends()[0],

@@ -328,8 +328,9 @@ fn a_short_timeout_holds_while_other_limits_wait_longer() {
     }
 }
 
-/// Limits with the same timeout share a worker's connection to Redis, so a limit that has counted
-/// nothing also notices that Redis is available again.
+/// Limits with the same timeout share a worker's connection to Redis. If requests of one limit have
+/// shown that Redis is unavailable, a limit that has counted nothing must also notice that Redis is
+/// available again.
 #[test]
 fn limits_that_share_a_lost_redis_find_it_again() {
     for backend in backends() {

@@ -241,7 +241,8 @@ fn a_connection_to_redis_that_no_limit_uses_any_longer_is_closed() {
     }
 }
 
-/// Sends the load with h2load, which counts missing responses, over HTTP/1.1, HTTP/2 and TLS.
+/// Sends requests with h2load, which counts missing responses, over HTTP/1.1 and HTTP/2, each in
+/// plaintext and over TLS.
 #[test]
 fn h2load_finds_no_request_lost_while_configurations_change() {
     let certificates = Certificates::new("reload");

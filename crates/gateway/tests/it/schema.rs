@@ -384,7 +384,7 @@ fn any_good() -> impl Strategy<Value = Value> {
     ];
     let chosen = proptest::collection::btree_set(0..count, 0..4);
     let named = proptest::sample::subsequence(settings.to_vec(), 0..=settings.len());
-    // Paths with no empty segment, no dot segment, and only necessary encodings.
+    // Paths with no empty segment except at the end, no dot segment, and only necessary encodings.
     let path = "/([!$&-+,:=@A-Z_a-z~-][!$&-.0-;=@A-Z_a-z~]{0,4}(%20|%[89A-F][0-9A-F])?/?){0,3}";
     (chosen, named, 1_u32..=1024, path, "[a-z]{1,5}").prop_map(
         move |(chosen, named, workers, path, name)| {

@@ -81,7 +81,7 @@ fn an_endlessly_dripping_body_times_out() {
             }
         }
         // A body that is completed in time passes, even after a pause and on a connection that was
-        // idle for longer.
+        // idle for longer than a body may take.
         let mut client = gateway.client();
         for _ in 0..2 {
             client.send(b"POST /streamed HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na");

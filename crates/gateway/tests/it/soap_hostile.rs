@@ -268,7 +268,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
         ),
     ] {
         let (_origin, gateway) = envelopes_only(settings.clone(), policy.clone());
-        // The message is created before the client connects, because its creation takes seconds
+        // The message is created before the client connects, because its creation can take seconds
         // and idle connections are closed.
         let whole = packed(&large(fits));
         let response = post(&mut gateway.client(), &fields, &whole);

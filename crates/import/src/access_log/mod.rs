@@ -226,7 +226,7 @@ fn is_entry(line: &[u8]) -> bool {
     !line.is_empty() && !line.starts_with(b"#")
 }
 
-/// Returns the format that most of these numbered lines have, if at least half of them have it.
+/// Returns the most frequent format of these numbered lines, if at least half of the lines have it.
 fn recognized(file: &str, sample: &[(u64, Vec<u8>)]) -> Result<Format, ImportError> {
     let fits = |format: Format| {
         let fits = |entry: &&(u64, Vec<u8>)| format.read(&entry.1, |_| {}).is_ok();

@@ -28,8 +28,8 @@ const SUM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
   </soap:Body>
 </soap:Envelope>"#;
 
-/// Returns a request with the credentials that the route's policies require, and the check of its
-/// status.
+/// Returns a request with the credentials that the route's policies require, and with a check of
+/// the status of its response.
 pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Request {
     let mut request = anonymous(route, upstream);
     let is_accepted = |consumer: &&Consumer| {

@@ -119,7 +119,8 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// Converts the name of an nginx variable, such as `x_client`, to that of a header, `X-Client`.
+/// Converts the part of an nginx variable's name after `http_`, such as `x_client`, to the name of
+/// a header, `X-Client`.
 fn header_name(variable: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,

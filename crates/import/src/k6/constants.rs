@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 /// one that it refers to, as in `b = a + a`.
 const COPIES_BYTES_MAX: usize = 64 << 20;
 
-/// The memory in bytes for a value besides its text, or for a key.
+/// The estimated memory in bytes for a value besides its text, or for a key.
 const VALUE_BYTES: usize = 72;
 
 #[derive(Default)]
@@ -73,13 +73,13 @@ impl Constants {
         }
     }
 
-    /// Reports whether a copy was refused because of the maximum.
+    /// Reports whether a copy was refused because of [`COPIES_BYTES_MAX`].
     pub(super) fn is_exhausted(&self) -> bool {
         self.is_exhausted.get()
     }
 
-    /// Returns a constant to copy. Returns `None` if no constant has the name, or if the copies
-    /// would exceed the maximum.
+    /// Returns a constant to copy. Returns `None` if no constant has the name, or if all copies
+    /// together would exceed [`COPIES_BYTES_MAX`].
     pub(super) fn get(&self, name: &str) -> Option<&Constant> {
         let constant = self.values.get(name)?;
         let copied = self.copied_bytes.get() + constant.bytes;

@@ -128,7 +128,8 @@ fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script,
     })
 }
 
-/// Adapts a request and its checks to the responses of gatebench's upstream, and notes the changes.
+/// Adapts a request and its checks to the responses of gatebench's upstream. Notes the checks that
+/// it removes, and a status other than 200 that it requests.
 fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.is_empty() {
         request.checks = vec![Check::Status(200)];

@@ -189,7 +189,8 @@ fn count(of: &Json, key: &str) -> Option<u32> {
     number(of, key).map(|it| it.min(1e6) as u32)
 }
 
-/// Returns the target and the duration of each stage, or `None` if any stage is malformed.
+/// Returns the target and the duration of each stage, or `None` if there is no list of stages or
+/// any stage is malformed.
 fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
     let stages = of.get("stages")?.as_array()?;
     let stage = |it: &Json| Some((number(it, "target")?, duration(text(it, "duration")?)?));

@@ -22,8 +22,8 @@ pub(super) const SOURCE: &str = "value";
 /// The template that inserts a value of [`SOURCE`] into a request.
 pub(super) const COMPUTED: &str = "{{ value }}";
 
-/// The functions of `http` that send requests, each with its HTTP method (empty if the first
-/// argument names it) and the index of its `params` argument.
+/// The functions of `http` whose requests are imported, each with its HTTP method (empty if the
+/// first argument names it) and the index of its `params` argument.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -47,8 +47,9 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Returns the requests and the think time of a function. The sleep of an iteration is divided
-    /// among its requests, because a gatebench connection pauses after each request.
+    /// Returns the number of requests and the think time of an iteration of a function. The sleep
+    /// of an iteration is divided among its requests, because a gatebench connection pauses after
+    /// each request.
     pub(super) fn iteration(&self, function: &str) -> Iteration {
         let sleeps = self.sleeps.iter().filter(|(name, _)| name == function);
         let slept: f64 = sleeps.map(|(_, seconds)| seconds).sum();
@@ -175,7 +176,8 @@ impl Walker<'_> {
         self.position(next, "{")
     }
 
-    /// Returns the index of the next token with a text, or the number of tokens if there is none.
+    /// Returns the index of the next token with this text, or the number of tokens if there is
+    /// none.
     fn position(&self, from: usize, word: &str) -> usize {
         let mut rest = from..self.tokens.len();
         rest.find(|at| self.word(*at) == word)
@@ -267,7 +269,7 @@ impl Walker<'_> {
 
     /// Stores the request of the call at a token; `None` means that the request is left out. The
     /// response belongs to the variable to which it is assigned, and to each `check` whose first
-    /// argument is the call.
+    /// argument contains the call.
     fn add_request(&mut self, at: usize, request: Option<Request>) {
         let index = request.map(|request| {
             let function = self.function();
@@ -317,7 +319,7 @@ impl Walker<'_> {
         end
     }
 
-    /// Adds the conditions of each `check` that ends before a token to its request.
+    /// Adds the conditions of each `check` that ends before a token to the request of that `check`.
     fn attach_checks(&mut self, at: usize) {
         while let Some(check) = self.checks.pop_if(|it| it.end <= at) {
             let request = check

@@ -256,8 +256,8 @@ impl Conditions {
     }
 }
 
-/// Converts a path to a prefix and a sample. Returns `None` if the path is an expression for which
-/// no sample is known.
+/// Converts a path to a prefix and a sample. Returns `None` if the path is not text, or if it is an
+/// expression for which no sample is known.
 fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
     let text = log.text_of(node, "a path")?;
     // Before format 3.0, an expression differs from a plain path only in its characters.

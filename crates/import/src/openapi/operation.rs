@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::resolve::Document;
 use super::sample;
 
-/// The expected status if the document lists no successful status.
+/// The expected status if an operation lists no successful status.
 const STATUS: u16 = 200;
 
 /// An operation, and a request that it allows.

@@ -12,7 +12,7 @@ pub(super) enum Kind {
     /// A string with at least [`DIGITS_MIN`] digits, or a long string of random characters.
     Token,
     Mail,
-    /// One of many different strings in the same position.
+    /// Any other string that is not kept, such as one of many in the same position.
     Text,
 }
 
@@ -63,7 +63,8 @@ pub(super) fn kind_of(segment: &str) -> Option<Kind> {
     (digits >= DIGITS_MIN || is_token(bytes)).then_some(Kind::Token)
 }
 
-/// Reports whether the segment consists of groups of these lengths joined by hyphens.
+/// Reports whether the segment consists of groups of allowed bytes with these lengths, joined by
+/// hyphens.
 fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool {
     let mut groups = bytes.split(|byte| *byte == b'-');
     let is_group = |group: &[u8], length| group.len() == length && group.iter().all(allowed);

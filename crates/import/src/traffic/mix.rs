@@ -33,7 +33,7 @@ const WEIGHT_MIN: f64 = 0.001;
 /// The maximum number of routes with a parity case.
 const PROVEN_MAX: usize = 50;
 
-/// The most frequent recorded requests, with their shares.
+/// The most frequent recorded requests, with their counts.
 pub(super) struct Mix {
     /// Sorted by frequency, most frequent first.
     entries: Vec<Entry>,

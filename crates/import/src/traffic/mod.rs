@@ -29,7 +29,7 @@ pub(crate) struct Hit<'h> {
     /// The time on the log's clock, in milliseconds since 1970.
     pub(crate) at_ms: i64,
     pub(crate) method: &'h str,
-    /// The path and the query.
+    /// The path and the query, or a whole URL.
     pub(crate) target: &'h str,
     pub(crate) status: u16,
     pub(crate) response_bytes: Option<u64>,
@@ -87,7 +87,8 @@ impl Recorder {
     }
 }
 
-/// Returns the path and query of a target, or `None` if the target has no path.
+/// Returns the path and query of a target, or `None` if the target is neither a path nor an HTTP
+/// URL.
 fn absolute_path(target: &str) -> Option<&str> {
     if target.starts_with('/') {
         return Some(target);

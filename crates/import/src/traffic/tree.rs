@@ -140,8 +140,8 @@ impl Tree {
         new
     }
 
-    /// Returns the child for a query. Keeps either the whole query or only the names of its
-    /// parameters.
+    /// Returns the child for a query, or the node itself if the query is dropped. Keeps either the
+    /// whole query or only the names of its parameters.
     fn query_child(&mut self, at: usize, query: &str, keeps_queries: bool) -> usize {
         let text: Box<str> = match keeps_queries {
             true => query.into(),

@@ -135,7 +135,8 @@ pub struct OwnConfig {
     pub language: Language,
     /// The text as a template for a gateway folder.
     pub text: String,
-    /// The lines that differ from the user's configuration.
+    /// The lines of the user's configuration that were changed or removed, and those that were
+    /// inserted between them.
     pub changes: Vec<Change>,
     pub environment: BTreeMap<String, String>,
     /// True if clients must use TLS.

@@ -86,7 +86,7 @@ fn computed_options_are_noted() {
             "`target` in the options",
         ),
         ("{ stages: makeStages() }", "`stages` in the options"),
-        ("{ stages: [make()] }", "`stages`: their values"),
+        ("{ stages: [make()] }", "`stages`: not all values"),
         ("{ ...common, vus: 5 }", "`...common` in the options"),
         ("makeOptions()", "options that exist only while k6 runs"),
     ] {

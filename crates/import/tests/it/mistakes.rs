@@ -1,4 +1,5 @@
-//! Tests invalid input. All mistakes must be reported at once, each with its line and its remedy.
+//! Tests invalid input. All mistakes in a document are reported at once, each with its line and its
+//! remedy, and input of another kind is refused.
 
 use gatebench_import::{ImportError, Options, TextKind, import};
 

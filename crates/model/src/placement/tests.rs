@@ -76,7 +76,7 @@ fn more_cores_than_the_machine_has_are_refused() {
             "{error}"
         );
         assert!(
-            error.contains(&format!(" of {}, because", cpus.len())),
+            error.contains(&format!("can use {} in total", cpus.len())),
             "{error}"
         );
     }
@@ -87,8 +87,9 @@ fn more_cores_than_the_machine_has_are_refused() {
 }
 
 /// The expected layout if each CPU is a separate core and all cores are of one kind: the gateway
-/// gets the last `count` CPUs. The load generator and the upstream each get half of the others, but
-/// at most twice `count`.
+/// gets the last `count` CPUs. The load generator gets half of the others, rounded up, and the
+/// upstream gets the rest, but each at most twice `count`. If there is only one other CPU, both get
+/// it.
 fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let (rest, gateway) = cpus.split_at(cpus.len() - count);
     if rest.len() == 1 {

@@ -26,8 +26,8 @@ fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports published loads of scenarios in a suite that has none, because no run would use them,
-/// and scenarios that are mappings without a load.
+/// Reports the published load of a scenario if the suite has no `as_published`, because no run
+/// would use that load. Also reports a scenario that is a mapping without a load.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");

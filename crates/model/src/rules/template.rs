@@ -169,8 +169,8 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Returns the position of a part of a node's text, or of the node if the file does not contain
-    /// its text literally.
+    /// Returns the position of a part of a node's text, or the position of the node if the file
+    /// does not contain that part literally.
     fn culprit(&self, node: &Node, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let part = node.text().and_then(|text| text.get(part.clone()));

@@ -24,8 +24,8 @@ const WARM_UP_PART: u32 = 4;
 /// The normal length of a step divided by the length of the saturation phase.
 const SATURATION_PART: u32 = 2;
 
-/// The expected duration of a repeat, in step lengths: about four steps in the search and twelve
-/// near the result, each with a warm-up of a quarter of its length.
+/// The expected duration of a repeat's steps, in step lengths: about four steps in the search and
+/// twelve near the result, each with a warm-up of a quarter of its length.
 const EXPECTED_STEPS: u32 = 20;
 
 /// The settings of a capacity search.
@@ -80,7 +80,7 @@ impl Capacity {
         self.phase(name, Shape::Open(open), measure)
     }
 
-    /// The expected duration of a repeat, excluding the start and end of its process.
+    /// The expected duration of a repeat's steps, excluding the saturation phase.
     pub fn expected(&self) -> Duration {
         self.step.0.saturating_mul(EXPECTED_STEPS)
     }

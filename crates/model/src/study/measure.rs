@@ -13,8 +13,8 @@ use crate::{Length, Phase, Shape};
 /// The default of [`Shares::connections`].
 pub const CONNECTIONS: u32 = 64;
 
-/// Shares of each gateway's own saturation, in each scenario. A closed load finds the saturation in
-/// the trial's process, and open loads at these shares of its throughput follow.
+/// Shares of each gateway's own saturation. In each trial of a gateway, a closed load measures the
+/// saturation, and open loads at these shares of it follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
     /// The percentages, in ascending order without duplicates.

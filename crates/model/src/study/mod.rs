@@ -90,7 +90,7 @@ pub enum Stacks {
     Own,
     /// With unwind tables, which most programs have. Each sample includes a copy of the stack.
     Dwarf,
-    /// With frame pointers, if the program was built with them. This costs less than unwind tables.
+    /// With frame pointers, which only some programs have. This costs less than unwind tables.
     FramePointers,
 }
 

@@ -16,7 +16,7 @@ const KEYS: [&str; 8] = [
     "cold_start",
 ];
 
-/// A plan with the keys that manifests of all versions contain, and with these keys of a study.
+/// A plan with the keys that manifests of all versions contain, and with these further keys.
 fn text(keys: &str) -> String {
     format!(
         r#"{{"suite": "s", "title": "t", "seed": 1, "blocks": 1, "scenarios": [],

@@ -34,7 +34,8 @@ static VALIDATORS: LazyLock<HashMap<&str, jsonschema::Validator>> = LazyLock::ne
         .collect()
 });
 
-/// Asserts, with an independent validator, that an accepted input conforms to the published schema.
+/// Asserts that the mistakes of a refused input have positions in it, and that an accepted input
+/// conforms to the published schema, according to an independent validator.
 fn parses<T: Document + Serialize>(text: &str) {
     match parse::<T>("any.yaml", text) {
         Err(mistakes) => points_into(text, &mistakes),
@@ -66,7 +67,7 @@ const SEEDS: [&str; 10] = [
     include_str!("../mistakes/gateway-folder.yaml"),
 ];
 
-/// One of gatebench's files, with a part replaced by random text.
+/// One of [`SEEDS`], with a part replaced by random text or by text that is hard to parse.
 fn damaged() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z ]{0,8}",

@@ -1,4 +1,5 @@
-//! Tests that the files that come with gatebench are valid and conform to the published schemas.
+//! Tests that the files in `scenarios` are valid and conform to the published schemas, and that the
+//! examples in the guide are valid.
 
 use std::collections::BTreeSet;
 use std::fs;

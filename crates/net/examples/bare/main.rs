@@ -1,6 +1,6 @@
-//! Measures the lowest cost of a request, with a client that does not parse or check responses, but
-//! only counts their bytes. The benchmarks run both this client and the engine. The difference
-//! between the two costs is the cost of correct measurement.
+//! Measures the lowest cost of a request, with a client that checks the status of one response in
+//! advance, and then only counts bytes. The benchmarks run both this client and the engine. The
+//! difference between the two costs is the cost of correct measurement.
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched

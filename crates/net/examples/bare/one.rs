@@ -1,4 +1,4 @@
-//! Measures the duration of a round trip on one connection without other load.
+//! Measures the duration of a round trip on one connection, with one request at a time.
 
 use std::io::{ErrorKind, Read, Write};
 use std::time::Instant;
@@ -34,8 +34,8 @@ pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
         sent = now;
     }
     times_ns.sort_unstable();
-    // The nearest-rank percentile: the smallest value that is at least as large as this share of
-    // the values.
+    // The nearest-rank percentile: the smallest value that is at least as large as the share `q` of
+    // all values.
     let quantile = |q: f64| {
         let rank = (times_ns.len() as f64 * q).ceil() as usize;
         times_ns[rank.clamp(1, times_ns.len()) - 1]

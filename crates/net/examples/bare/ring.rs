@@ -51,7 +51,7 @@ pub fn run(work: &Work) -> Result<Found, Failure> {
 
 struct Conn {
     socket: TcpStream,
-    /// Bytes of the current response that have not arrived.
+    /// The number of bytes of the current response that have not arrived.
     missing: usize,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Client<'a> {
         Ok(whole)
     }
 
-    /// Returns true if the completion ends a response.
+    /// Processes a completion, and returns true if it ends a response.
     fn complete(&mut self, completion: &cqueue::Entry) -> Result<bool, Failure> {
         let (index, result) = (
             (completion.user_data() & !IS_SEND) as usize,

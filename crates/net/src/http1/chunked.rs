@@ -9,7 +9,7 @@ pub(super) struct ChunkDecoder {
     phase: Phase,
     /// The size while it is being read, then the number of remaining bytes of the chunk.
     chunk_left: u64,
-    /// Bytes of the current size line, or of the trailer section.
+    /// The number of bytes so far in the current size line or in the trailer section.
     line_bytes: usize,
     body_left: u64,
 }

@@ -53,7 +53,7 @@ enum State {
     UntilClose {
         allowed: u64,
     },
-    /// The body is complete, but its end has not been reported.
+    /// The message is complete, but its end has not been reported.
     End,
     /// After the last message of the connection.
     Closed,

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A peer violated HTTP/1.1 or exceeded a limit. The connection can no longer be used, because the
-/// beginning of the next message is unknown.
+/// A peer violated HTTP/1.1, exceeded a limit, or used a feature that is not supported. The
+/// connection can no longer be used, because the beginning of the next message is unknown.
 ///
 /// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -11,11 +11,12 @@ pub enum ProtocolError {
     /// The first line is neither a request line nor a status line (RFC 9112 3, 4).
     #[error("the first line is not an HTTP/1.1 start line")]
     StartLine,
-    /// Another major version, or a minor version other than 0 and 1 (RFC 9112 2.3).
+    /// Another major version, a minor version other than 0 and 1 (RFC 9112 2.3), or a status line
+    /// without a space after the version.
     #[error("the HTTP version is neither 1.0 nor 1.1")]
     Version,
     /// A status that is not a number of three digits, at least 100 (RFC 9110 15), or a reason
-    /// phrase with a control character (RFC 9112 4).
+    /// phrase with a control character other than the tab (RFC 9112 4).
     #[error("the status code is not a number from 100 to 999, or the reason phrase is invalid")]
     Status,
     /// CONNECT, whose response turns the connection into a tunnel.
@@ -92,8 +93,9 @@ pub enum ProtocolError {
     /// The line before a chunk exceeds [`super::Limits::chunk_line_bytes`].
     #[error("the line before a chunk exceeds {limit} bytes")]
     ChunkLineTooLong { limit: usize },
-    /// A chunk's data is not followed by CRLF, so the stated size is wrong (RFC 9112 7.1).
-    #[error("the data of a chunk is not followed by CRLF, so the chunk's size is wrong")]
+    /// A chunk's data is not followed by CRLF, usually because the stated size is wrong (RFC 9112
+    /// 7.1).
+    #[error("the data of a chunk is not followed by CRLF")]
     ChunkEnd,
     /// The last chunk is followed by something other than valid field lines and the empty line (RFC
     /// 9112 7.1.2).

@@ -132,8 +132,8 @@ pub(super) fn response(
     }))
 }
 
-/// Records the positions of the fields and passes them to `note`. Also ensures that each line of
-/// the head ends with CRLF, because httparse also accepts LF alone: the second byte before a
+/// Records the positions of the fields, and passes each field to `note`. Also checks that each line
+/// of the head ends with CRLF, because httparse also accepts LF alone: the second byte before a
 /// field's name must be the CR of the previous line, and the head must end with two CRLFs.
 #[inline]
 fn read_fields(

@@ -30,9 +30,9 @@ pub fn write_request_head<'h, N: AsRef<[u8]>>(
     write_fields(out, fields, body);
 }
 
-/// Appends the head of a response, with the registered reason phrase of `status`, or an empty one
-/// if `status` is uncommon. The framing field comes last and is derived from `body`, so it must not
-/// be among `fields`.
+/// Appends the head of a response, with the reason phrase of `status` if this crate knows one, and
+/// otherwise with an empty one. The framing field comes last and is derived from `body`, so it must
+/// not be among `fields`.
 pub fn write_response_head<'h, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     status: u16,

@@ -24,7 +24,7 @@ pub struct Block {
     huffman: bool,
 }
 
-/// The position of a value that changes from one use to the next.
+/// The position of a value that changes from one use of its block to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     start: usize,
@@ -148,7 +148,7 @@ impl Block {
     }
 }
 
-/// Most names are already in lower case and are not copied.
+/// Converts a name to lower case. Most names already are in lower case, and are not copied.
 fn lower(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())

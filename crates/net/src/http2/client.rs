@@ -9,8 +9,8 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// The client's end of one connection. It takes requests and the server's bytes, and returns events
 /// and bytes for the server.
 ///
-/// Each call appends the bytes to be sent to its `out`. The caller sends them, and may first
-/// collect the output of several calls.
+/// Outgoing bytes are appended to the argument `out`. The caller sends them, and may first collect
+/// the output of several calls.
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
@@ -108,7 +108,7 @@ impl Client {
     }
 
     /// Refills the budgets of [`Limits`] for input that serves no request. Finished requests refill
-    /// them too. Call this function about every second if a connection may be idle for long.
+    /// them partly. Call this function about every second if a connection may be idle for long.
     pub fn refill_budgets(&mut self) {
         self.connection.budgets.refill();
     }

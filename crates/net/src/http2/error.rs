@@ -35,8 +35,8 @@ pub enum ProtocolError {
     /// connection names a stream (RFC 9113 6).
     #[error("a {frame} frame names stream {stream}, which its type does not allow")]
     FrameStream { frame: FrameType, stream: u32 },
-    /// More padding than payload (RFC 9113 6.1).
-    #[error("the padding of a {frame} frame is longer than the frame")]
+    /// The padding does not fit in the frame (RFC 9113 6.1).
+    #[error("the padding of a {frame} frame does not fit in the frame")]
     Padding { frame: FrameType },
     /// A header block is interrupted by another frame (RFC 9113 6.10).
     #[error("a {frame} frame interrupts a header block")]
@@ -129,8 +129,11 @@ pub enum StreamError {
     /// HEADERS arrived after the head, but not as trailers at the end (RFC 9113 8.1).
     #[error("trailer fields do not end the message")]
     TrailersWithoutEnd,
-    /// The length of the body differs from its Content-Length (RFC 9113 8.1.1).
-    #[error("the length of the body differs from Content-Length")]
+    /// The length of the body differs from Content-Length, or a response that cannot have a body
+    /// has one (RFC 9113 8.1.1).
+    #[error(
+        "the length of the body differs from Content-Length, or the response must not have a body"
+    )]
     ContentLength,
     /// The fields of a head or of trailers exceed [`super::Limits::list_bytes`].
     #[error("the fields exceed {limit} bytes")]

@@ -70,8 +70,9 @@ pub enum Event<'a> {
     },
     /// SETTINGS arrived from the peer; a client may now open more streams, or fewer.
     Settings,
-    /// The peer will accept no more streams. On a client, those up to `last_stream` continue,
-    /// because the server may have processed them; for each of the others [`Event::Reset`] follows.
+    /// The peer will accept no more streams. On a client, the open streams up to `last_stream`
+    /// continue, because the server may have processed them; for each other open stream,
+    /// [`Event::Reset`] follows.
     GoAway {
         last_stream: u32,
         code: ErrorCode,

@@ -22,8 +22,9 @@ pub struct Limits {
     pub list_bytes: usize,
     /// Number of informational (1xx) responses before a final one. Default 16.
     pub informational: u32,
-    /// Number of frames that serve no request: SETTINGS, PING, PRIORITY, GOAWAY, unknown frames,
-    /// HEADERS of streams that were reset. Default 1,000.
+    /// Number of frames that serve no request: SETTINGS other than acknowledgments, PING, PRIORITY,
+    /// GOAWAY, unknown frames, and HEADERS of streams that were reset or that begin after the
+    /// server's last GOAWAY frame. Default 1,000.
     pub idle_frames: u32,
     /// Number of empty DATA frames that do not end a stream. Default 100.
     pub empty_data: u32,
@@ -50,7 +51,7 @@ impl Default for Limits {
 /// Input that serves no request and that a peer could send endlessly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
-    /// SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS of streams that were reset.
+    /// The frames that [`Limits::idle_frames`] counts.
     #[error("frames that serve no request")]
     IdleFrames,
     #[error("empty DATA frames")]

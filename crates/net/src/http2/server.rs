@@ -8,9 +8,9 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// The server's end of one connection. It takes responses and the client's bytes, and returns
 /// events and bytes for the client.
 ///
-/// Each call appends the bytes to be sent to its `out`. The caller sends them, and may first
-/// collect the output of several calls. Calls for a stream that is already closed are ignored,
-/// because the client may have reset it.
+/// Outgoing bytes are appended to the argument `out`. The caller sends them, and may first collect
+/// the output of several calls. Calls for a stream that is already closed are ignored, because the
+/// client may have reset it.
 #[derive(Debug)]
 pub struct Server {
     connection: Connection,

@@ -69,7 +69,7 @@ impl ClientContext {
     /// Makes a context for a server at `host`: a DNS name or an IP address, without a port.
     ///
     /// # Errors
-    /// One of the settings cannot be used; the error names it.
+    /// No context can be made from these settings; the error states the reason.
     pub fn new(settings: &ClientSettings, host: &str) -> Result<Self, SettingsError> {
         let name = settings.server_name.as_deref().unwrap_or(host);
         let bare = name.trim_start_matches('[').trim_end_matches(']');

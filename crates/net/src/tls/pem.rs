@@ -101,7 +101,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Describes a rustls error about a chain and a key in the user's terms.
+    /// Describes, in the user's terms, a rustls error about a chain and a key.
     pub(super) fn refused(&self, error: &rustls::Error) -> SettingsError {
         match error {
             rustls::Error::InconsistentKeys(_) => self.chain.unusable(

@@ -45,7 +45,7 @@ pub struct ServerContext {
 
 impl ServerContext {
     /// # Errors
-    /// One of the settings cannot be used; the error names it.
+    /// No context can be made from these settings; the error states the reason.
     pub fn new(settings: &ServerSettings) -> Result<Self, SettingsError> {
         let identity = &settings.identity;
         let refused = |error: rustls::Error| SettingsError::Refused(error.to_string());

@@ -12,7 +12,7 @@ use super::{ClientContext, ServerContext, SessionError, SettingsError, Version};
 /// - pass the bytes that arrive to [`Session::receive`],
 /// - pass the plaintext to [`Session::send`],
 /// - send the bytes that each call appends to `out`, in order, even after an error: in that case,
-///   they contain the alert for the peer.
+///   they may contain the alert for the peer.
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
@@ -53,8 +53,8 @@ impl Session {
     }
 
     /// Processes received bytes. `on_plain` is called with each piece of plaintext, which is never
-    /// empty. Handshake messages, and data that waited for the end of the handshake, are appended
-    /// to `out`.
+    /// empty. Outgoing handshake messages and alerts, and data that waited for the end of the
+    /// handshake, are appended to `out`.
     ///
     /// # Errors
     /// The peer sent a fatal alert or violated the protocol, its certificate is not accepted, or

@@ -7,8 +7,9 @@
 //! here needs a lock, and completions never interrupt the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
-//! to) until the operation's completion has been reaped. A [`Conn`] owns such memory, and is
-//! dropped only when none of its operations is outstanding, even if its user closed it earlier.
+//! to) until the last completion of the operation that uses it has been reaped. A [`Conn`] owns
+//! such memory, and is dropped only when none of its operations is outstanding, even if its user
+//! closed it earlier.
 
 #![allow(unsafe_code)]
 
@@ -39,7 +40,8 @@ use crate::{ConnId, ListenerId, Peer, clock, socket};
 
 /// The number of submissions that fit in the queue; a full queue is submitted before the next poll.
 const SUBMISSIONS: u32 = 1024;
-/// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
+/// The number of completions that fit in their queue; the kernel keeps further ones (FEAT_NODROP),
+/// at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
 /// Sends are batched if the last poll reaped at least this number of completions. With fewer
 /// there is little to batch, and the completion of a batched send would end the next wait at once:

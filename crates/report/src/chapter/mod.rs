@@ -35,7 +35,8 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// Combined with [`TERMINAL`], restricts a report to its first screen, if it has one.
+/// Combined with [`TERMINAL`], asks for the brief form of a report, such as only the first screen
+/// and the alarms of a run.
 pub const BRIEF: Forms = 32;
 
 /// The CSS classes that place charts side by side.

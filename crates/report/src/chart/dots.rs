@@ -1,5 +1,5 @@
-//! Draws values as points and their median as a tick, with one row per subject. The caller must
-//! pass an axis that begins at zero.
+//! Draws values as points and their median as a tick, row by row. The caller must pass an axis that
+//! begins at zero.
 
 use super::{BELOW, GAP, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
@@ -12,7 +12,7 @@ pub struct Dots {
     pub rows: Vec<Row>,
 }
 
-/// The points of a subject.
+/// The points of a row, which belong to one subject.
 pub struct Row {
     /// The CSS class that sets the color.
     pub class: String,

@@ -21,7 +21,7 @@ pub struct TerminalOptions {
     pub color: bool,
     /// The width of the terminal in columns. The report uses the nearest width from 60 to 100.
     pub columns: usize,
-    /// True to print only the first screen, if the report has one.
+    /// True to print the brief form of the report (see [`crate::chapter::BRIEF`]).
     pub brief: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A short burst of concurrent requests, because a gateway that responds correctly to one request
-//! at a time may still mix up the responses to several clients.
+//! Sends a short burst of concurrent requests, because a gateway that responds correctly to one
+//! request at a time may still mix up the responses to several clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ fn repeatable(scenario: &Scenario) -> Vec<Request> {
     cases.map(|case| case.request.clone()).collect()
 }
 
-/// Reports whether neither the request's body nor a body size that a check requires exceeds
+/// Reports whether the request's body, and each body size that a check requires, is at most
 /// [`BYTES_MAX`].
 fn is_small(request: &Request) -> bool {
     let body = request.body.as_ref().map_or(0, |body| body.bytes().len()) as u64;
@@ -114,8 +114,8 @@ fn is_template(request: &Request) -> bool {
     parts.any(|part| part.windows(2).any(|pair| pair == b"{{"))
 }
 
-/// Describes the wrong and missing responses; `None` if there are none, and at least one request
-/// was completed.
+/// Describes the wrong and missing responses; `None` if at least one request was completed, and no
+/// response was wrong or missing.
 fn wrong(outcome: &Outcome) -> Option<String> {
     let counts = &outcome.counts;
     let mut lines = Vec::new();

@@ -33,7 +33,8 @@ pub(crate) fn resolve(
     Ok((engine, warnings))
 }
 
-/// Finds the load generator of a resumed run, with warnings about changes.
+/// Finds the external load generator of a resumed run, with warnings about changes; `None` if the
+/// run uses the built-in one.
 ///
 /// # Errors
 /// The load generator or its script is missing, the script has errors, or this version of gatebench
@@ -62,8 +63,8 @@ pub(crate) fn again(
     Ok(Some((engine, changes)))
 }
 
-/// Reports whether the plan has the load of a script. A user's load may also have the name of the
-/// script's phase, so the script itself must set a load.
+/// Reports whether the plan has the load of a script. A phase of a user's load may have the same
+/// name as the script's phase, so the script itself must also set a load.
 fn had_own_load(program: &str, script: &FileDigest, plan: &Plan) -> Result<bool, RunnerError> {
     let mut phases = plan.load.phases.iter();
     if !phases.all(|phase| phase.name == SCRIPT_PHASE) {

@@ -50,8 +50,8 @@ impl Client {
             && let Some(first) = endpoint.first.clone()
         {
             let endpoint = endpoint.clone();
-            // If the server refuses this request, it also refuses the body that follows, and that
-            // refusal is reported.
+            // A refusal is ignored: if the database does not exist, the server also refuses the
+            // body that follows, and that refusal is reported.
             let _ = self.post(&endpoint, &first, &[], until);
         }
         self.deliver(Vec::new(), until)
@@ -175,7 +175,8 @@ fn open(path: &Path, appends: bool) -> io::Result<File> {
     }
 }
 
-/// Reports whether the last line of a file has no line break, because its writer was interrupted.
+/// Reports whether the last line of a file has no line break, for example because its writer was
+/// interrupted.
 fn ends_within_line(path: &Path) -> bool {
     let last = || {
         let mut file = File::open(path).ok().filter(|_| path.is_file())?;

@@ -100,7 +100,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// The outputs for one trial. Dropping it ends the series of the trial's gauges.
+/// The outputs for one trial. Dropping this value ends the series of the trial's gauges.
 pub(crate) struct TrialFeed<'a> {
     outputs: &'a Outputs,
     trial: Trial,
@@ -272,7 +272,7 @@ pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     }
 }
 
-/// Leaves the times and the CPU time of the second empty.
+/// Returns the second that a row describes, without its times and its CPU time.
 pub(super) fn second_of(row: &RequestsRow) -> Second {
     Second {
         number: row.second,

@@ -15,7 +15,7 @@ const PUSH_BYTES: usize = 4 << 20;
 /// The maximum number of attempts to send a body that the server may already have received.
 const ATTEMPTS_MAX: u32 = 4;
 /// The pause after the first failure. After each further failure in a row, the pause doubles, up to
-/// [`PAUSE_MAX`].
+/// [`PAUSE_MAX`]. A pause that the server requests replaces this pause.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 

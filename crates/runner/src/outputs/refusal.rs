@@ -1,4 +1,4 @@
-//! The reason why an output was not accepted, including the server's message, and the remedy.
+//! The reason why a target did not accept data, including the server's message, and the remedy.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use gatebench_outputs::Format;
 
 use super::target::{Kind, Target};
 
-/// A push that failed.
+/// A failure to probe a target or to send data to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The target, without secrets.
@@ -23,8 +23,8 @@ pub struct Refusal {
 pub(super) enum Then {
     /// Nothing arrived: send the same push again until it is too old.
     Again,
-    /// The server failed or did not respond: send the same push again a few times, after this pause
-    /// if the server requested one.
+    /// The server does not accept the push now, or part of the push may have arrived: send the same
+    /// push again a few times, after this pause if the server requested one.
     Retry(Option<Duration>),
     /// The body was too large: send smaller parts.
     Smaller,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use http::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Parameters of metrics servers that contain secrets, in lowercase. `u` and `p` belong to
-/// InfluxDB, and `authKey` to VictoriaMetrics.
+/// Query parameters whose values are secrets of metrics servers, in lowercase. `u` and `p` belong
+/// to InfluxDB, and `authKey` to VictoriaMetrics.
 const SECRETS: [&str; 8] = [
     "u",
     "p",

@@ -70,7 +70,7 @@ pub(crate) fn proof(
 
 /// Runs the scenario's cases against a gateway, and counts the routes that respond to one request
 /// each. `samples` are the load's requests. The proof stops at the first case without a response,
-/// because if the gateway hangs, every further case would wait for the timeout.
+/// because every further case would wait for the timeout if the gateway hangs.
 ///
 /// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
 /// a status other than 404, 502, 503 or 504. A refusal by a policy shows that the route exists.
@@ -335,7 +335,7 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// Reports whether the response shows that the request reached the upstream.
+/// Sends a request, and reports whether the response shows that the request reached the upstream.
 fn comes_back(place: &Place<'_>, request: &Request, number: u64) -> bool {
     let nonce = Nonce::new(place.tag, 0, number);
     let response = send(&place.target, request, Some(nonce), place.interrupt);

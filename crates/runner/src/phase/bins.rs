@@ -5,8 +5,8 @@ use gatebench_store::BinsRecord;
 
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
-/// The maximum number of bins of a measurement. A longer measurement has no bins; the test for a
-/// steady state then uses its seconds.
+/// The maximum number of bins of a measurement. A measurement that would need more has no bins; the
+/// test for a steady state then uses the measurement's seconds.
 const BINS_MAX: u64 = 6_000;
 
 /// Cumulative figures of a load that can be read at little cost.

@@ -21,9 +21,10 @@ const SMOKE: Duration = Duration::from_millis(50);
 /// a load generator with 256 workers would have the same number.
 const NOBODY: u8 = u8::MAX;
 
-/// Measures the rate if the plan requires it, with messages as large as the load's first request
-/// and the response to it. Returns `None` for gateways, for encrypted loads, for loads without a
-/// fixed number of connections, and after an error, which only causes a warning.
+/// Measures the throughput of the bare network if the plan requires it, with messages as large as
+/// the load's first request and the response to it. Returns `None` for gateways, for encrypted
+/// loads, for loads without a fixed number of connections, and after an error, which only causes a
+/// warning.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &Running,

@@ -48,7 +48,7 @@ impl<'a> Processes<'a> {
     }
 }
 
-/// Waits until no change is being made.
+/// Locks the processes. Waits if a change is being made.
 pub(crate) fn lock<'l, 'a>(processes: &'l Mutex<Processes<'a>>) -> MutexGuard<'l, Processes<'a>> {
     processes.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -70,7 +70,8 @@ pub(crate) struct Changed {
 }
 
 impl<'a> Changes<'a> {
-    /// Returns the changes and the failure of a phase. The direct variant has none.
+    /// Returns the changes and the failure of a phase. The direct variant and an attached gateway
+    /// have none.
     pub(crate) fn of(
         context: &'a TrialContext<'_>,
         running: &Running,

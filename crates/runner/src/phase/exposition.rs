@@ -28,7 +28,7 @@ impl Page {
         Self { samples }
     }
 
-    /// Returns the labels and the value of each sample of a metric that has the labels `asked`.
+    /// Returns the labels and the value of each of a metric's samples that have the labels `asked`.
     pub(crate) fn of<'p>(
         &'p self,
         metric: &'p str,
@@ -61,7 +61,8 @@ impl Page {
         sums
     }
 
-    /// `None` if no sample has these labels.
+    /// Returns the sum of a metric's samples that have the labels `asked`; `None` if there are
+    /// none.
     pub(crate) fn sum(&self, metric: &str, asked: &BTreeMap<String, String>) -> Option<f64> {
         let values = self.of(metric, asked).map(|(_, value)| value);
         values.reduce(|sum, value| sum + value)

@@ -1,11 +1,11 @@
 //! Measures one phase: sends its load, watches the gateway and makes scheduled changes during the
 //! load, and assembles the record.
 //!
-//! [`measure`] runs the load generator from the calling thread, which collects the seconds of its
-//! workers. The watch, the scrapes, the calls to an admin interface and the profile each have a
-//! separate thread. In [`external`], an external load generator replaces the built-in one. A phase
-//! must not depend on the sequence of steps in a trial or on how the plan was made: its inputs are
-//! a context, the running parts of a trial, and the load.
+//! [`measure`] runs the load generator from the calling thread, which collects the seconds of the
+//! load generator's workers. The watch, the scrapes, the calls to an admin interface and the
+//! profile each have a separate thread. In [`external`], an external load generator replaces the
+//! built-in one. A phase must not depend on the sequence of steps in a trial or on how the plan was
+//! made: its inputs are a context, the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod agents;
@@ -378,7 +378,7 @@ fn scraping<'a>(
     })
 }
 
-/// Returns the source of the gateway's metrics, if the scenario fetches them.
+/// Returns the source of the gateway's metrics, if the scenario requires that they are fetched.
 fn source<'a>(context: &TrialContext<'a>, running: &Running) -> Option<Source<'a>> {
     context.scenario.metrics.as_ref()?.scrape_every?;
     Some(Source {

@@ -20,7 +20,7 @@ const LATE_BY: Duration = Duration::from_secs(1);
 /// The first and the longest pause between the fetches after a load. The pause doubles after each
 /// fetch, up to the longest, so that a gateway that counts fetches is not flooded with them.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(800)];
-/// After a load, fetching ends if nothing has changed for this many times the delay of the metrics
+/// After a load, fetching ends if nothing has changed for this multiple of the delay of the metrics
 /// ([`late_by`]).
 const PATIENCE: u32 = 2;
 /// The maximum duration of the fetches after a load.
@@ -28,8 +28,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The interval between checks for an interrupt.
 const NAP: Duration = Duration::from_millis(20);
 const MILLISECOND_NS: f64 = 1e6;
-/// The minimum number of recorded times for the conclusion that a metric measures in whole
-/// milliseconds.
+/// The minimum number of recorded times for the conclusion that a histogram or a summary measures
+/// in whole milliseconds.
 const WHOLE_MIN: u64 = 100;
 
 pub(crate) struct Audit<'a> {
@@ -305,8 +305,8 @@ impl Reading {
         reading
     }
 
-    /// Reads a gauge. Several gauges have no common mean, unless all but one are zero, as for
-    /// backends without requests.
+    /// Reads a gauge. Several gauges have no common mean, unless at most one of them is above zero,
+    /// as when the others belong to backends without requests.
     fn of_gauge(page: &Page, latency: &OwnLatency) -> Self {
         let values = page.of(&latency.metric, &latency.labels);
         let values: Vec<f64> = values.map(|(_, value)| value).collect();

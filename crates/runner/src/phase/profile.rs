@@ -71,8 +71,9 @@ impl<'a> Profiling<'a> {
         })
     }
 
-    /// Samples from the start of the measurement to its end; `None` if the measurement never
-    /// started. After an interrupt, the function reads only the samples that can be read quickly.
+    /// Samples the gateway from the start of the measurement to its end. Returns `None` if the
+    /// measurement never started. After an interrupt, the function reads only the samples that can
+    /// be read quickly.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
         if shared.is_over() {

@@ -1,11 +1,11 @@
-//! Samples the usage of each component at the start and the end of the measurement, and at each of
-//! its seconds.
+//! Samples the usage of each component at the start of the measurement, at each whole second of it,
+//! and at its end.
 //!
 //! The start of the measurement is decided before it is reached, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
 //! 0.1 ms late, or a few milliseconds late on a busy core. A change to a gateway on another host
 //! delays the samples until the change is made. Each usage covers the time between its own samples,
-//! so the only error is a shift of the window by this delay.
+//! so the only error is a shift of the window by these delays.
 
 use gatebench_net::clock;
 use gatebench_store::{
@@ -209,7 +209,8 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
     }
 }
 
-/// Returns the frequency of these cores over the samples that contain it.
+/// Returns the mean frequency of these cores and the range of each, based on the samples that
+/// contain their frequencies.
 fn frequency(moments: &[Moment], cores: &[usize]) -> Option<CoreFrequency> {
     let seen = moments.iter().map(|it| &it.frequencies_khz);
     let seen: Vec<&Vec<u64>> = seen.filter(|it| it.len() == cores.len()).collect();

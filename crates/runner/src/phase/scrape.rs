@@ -62,7 +62,7 @@ pub(crate) struct Scrape {
     bytes: u64,
     /// The gateway's count of requests; `None` if the fetch failed or the page lacks the count.
     requests: Option<u64>,
-    /// The number of responses that the load generator had counted at that time.
+    /// The number of responses that the load generator had counted at the start of the fetch.
     responses: u64,
     /// The sizes of the gateway's pools, by the name of the series.
     pools: BTreeMap<String, u64>,

@@ -33,7 +33,7 @@ pub(crate) struct Onlooker<'a> {
     pub(crate) measure_ns: u64,
 }
 
-/// The histograms of several consecutive seconds, by metric and class.
+/// The histograms of one or more consecutive seconds, by metric and class.
 type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
 #[derive(Default)]
@@ -52,8 +52,8 @@ impl Timed {
 }
 
 impl Timeline<'_> {
-    /// Creates a timeline that merges the histograms of this number of seconds, so that a load that
-    /// lasts a day does not need histograms for each second.
+    /// Creates a timeline whose histograms each cover `stretch_seconds` seconds, so that a load
+    /// that lasts a day does not need separate histograms for each second.
     pub(crate) fn new(workers: usize, stretch_seconds: u32) -> Self {
         Self {
             merge: Merge::new(workers),
@@ -205,7 +205,7 @@ pub(crate) fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// Adds a histogram to another, with values of at most [`HIGHEST_NS`].
+/// Adds a histogram to another. Values above [`HIGHEST_NS`] are added as [`HIGHEST_NS`].
 pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     for value in from.iter_recorded() {
         let value_ns = value.value_iterated_to().min(HIGHEST_NS);

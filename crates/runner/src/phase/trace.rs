@@ -30,15 +30,15 @@ pub(crate) struct Seen {
 /// and the gateway stripped the header of the untimed responses. Otherwise, the share of requests
 /// that reached the upstream is assumed to be the same in the warm-up and the measurement. Then
 /// `measured × reached ÷ all` responses of the measurement came from the upstream, where `measured`
-/// is the number of responses of the measurement, and `all` that of the load. Some of them are
-/// traced; the gateway stripped the header of the others. Responses to requests that the gateway
-/// itself must serve do not count as stripped. Without a ledger (the upstream of an attached
-/// gateway may be the user's), requests with untimed responses count as never having reached the
-/// upstream.
+/// is the number of responses of the measurement, `reached` the number of nonces, and `all` the
+/// number of responses of the load. Some of the responses from the upstream are traced; the gateway
+/// stripped the header of the others. Responses to requests that the gateway itself must serve do
+/// not count as stripped. Without a ledger (the upstream of an attached gateway may be the user's),
+/// requests with untimed responses count as never having reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load, including the warm-up. The upstream responds to
-/// a repeated nonce without times, so the same number of untimed responses is neither stripped nor
-/// cached.
+/// a repeated nonce without times, so up to the same number of untimed responses are neither
+/// stripped nor cached.
 pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let (traced, untimed, foreign) = (seen.traced, seen.untimed, seen.foreign);
     let reached = ledger.map_or(0, |ledger| ledger.unique);
@@ -68,7 +68,7 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
 
 /// Counts the responses if requests carry no nonce. In that case, only the ledger's number of
 /// requests is known. Responses beyond this number did not come from the upstream; the gateway
-/// itself was meant to send some of them.
+/// itself may have been meant to send some of them.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
     let never_reached_upstream = seen.responses.saturating_sub(reached);

@@ -12,7 +12,8 @@ use super::bins::{BIN_NS, Glance};
 use crate::context::TrialContext;
 use crate::lockstep::Member;
 
-/// The maximum warm-up of a gateway whose folder sets none. A load may require a longer one.
+/// The maximum warm-up of a gateway whose folder sets no maximum. A load may require a longer
+/// warm-up.
 pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// Time from the decision to the start of the measurement, in nanoseconds. Workers read the
@@ -76,8 +77,8 @@ impl<'a> Warming<'a> {
         self.glances.len() as u64 * BIN_NS
     }
 
-    /// Adds a glance taken this long after the start. Returns the start of the measurement once it
-    /// is decided.
+    /// Adds a glance that was taken `since_start_ns` after the start of the load. Returns the start
+    /// of the measurement once it is decided.
     pub(crate) fn look(&mut self, glance: Glance, since_start_ns: u64) -> Option<u64> {
         self.glances.push(glance);
         // The decision must precede the end of the warm-up in the load generator.

@@ -94,9 +94,9 @@ pub(crate) struct Watch<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
-    /// Samples at the start of the measurement, at each of its seconds, and at its end.
+    /// Samples at the start of the measurement, at each whole second of it, and at its end.
     pub(crate) moments: Vec<Moment>,
-    /// Glances at the start of the measurement and at each of its tenths of a second.
+    /// Glances at the start of the measurement and at each tenth of a second of it.
     pub(crate) glances: Vec<Glance>,
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// The first failure, such as the death of a process.
@@ -209,7 +209,7 @@ impl Watch<'_> {
         let mut edges = watched.glances.len();
         if is_due(self.glance_at(edges), now_ns) {
             let glance = self.samplers.glance(self.shared.completed());
-            // If the times of the following glances have also passed, they are skipped.
+            // If the times of the following glances have also passed, those glances are skipped.
             while is_due(self.glance_at(edges), now_ns) {
                 edges += 1;
             }
@@ -223,8 +223,8 @@ impl Watch<'_> {
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    /// Returns the time of the sample with this index; `None` before the start is known, or after
-    /// the last one.
+    /// Returns the time of the sample with this index; `None` until the start of the measurement is
+    /// known, and after the last sample.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)

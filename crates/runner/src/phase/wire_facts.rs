@@ -1,5 +1,5 @@
 //! Counts the requests that reach the upstream during a load, the gateway's threads, and the bytes
-//! that the gateway writes.
+//! that the gateway writes to files.
 
 use std::collections::BTreeMap;
 

@@ -17,15 +17,15 @@ use super::selection::Selection;
 use crate::error::RunnerError;
 
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// The maximum warm-up and measurement of a phase with `--quick`. Long think times raise the limit
-/// of the warm-up, and phases with changes or failures keep their measurement.
+/// The limits on the minimum warm-up and on the measurement of a phase with `--quick`. Long think
+/// times raise the first limit, and phases with changes or failures keep their measurement.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
-/// The maximum warm-up of a load with a requested duration.
+/// The limit on the minimum warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
-/// The warm-up is at most the requested duration divided by this number.
+/// The minimum warm-up is at most the requested duration divided by this number.
 const WARM_UP_PART: u32 = 10;
 
 pub(crate) struct Loads {
@@ -210,7 +210,7 @@ impl Asked<'_> {
             }
         }
         vec![format!(
-            "phases of at most {QUICK_MEASURE}, each after a warm-up of at most {QUICK_WARM_UP} (or one think time, if longer); \
+            "phases of at most {QUICK_MEASURE}, each after a warm-up whose minimum is at most {QUICK_WARM_UP} (or one think time, if longer); \
              phases with changes or failures keep their length"
         )]
     }
@@ -259,8 +259,9 @@ impl Loads {
     }
 }
 
-/// Reduces the loads to one user for each group, who sends each request once. A load with changes
-/// or failures keeps only these phases, shortened to a few seconds.
+/// Reduces the loads to one user for each group, who sends each of the group's requests once. A
+/// load with changes or failures instead keeps only the phases that have them, shortened to a few
+/// seconds.
 fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     let has_disturbed = scenarios
         .iter()
@@ -286,8 +287,8 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     words
 }
 
-/// Returns the scenarios. If the shortest length is requested, scenarios whose loads have no change
-/// or failure are reduced.
+/// Returns the scenarios. If the shortest length is requested, reduces those whose loads have no
+/// change or failure (see [`Scenario::smoke`]).
 pub(crate) fn of_length(
     scenarios: Vec<Listed<Scenario>>,
     loads: &Loads,

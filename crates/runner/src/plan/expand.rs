@@ -1,4 +1,4 @@
-//! Expands the scenarios and loads of a selection to a plan.
+//! Expands the scenarios and loads of a selection into a plan.
 
 use std::path::PathBuf;
 

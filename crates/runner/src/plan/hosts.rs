@@ -87,7 +87,7 @@ impl<'a> Hosts<'a> {
     /// as the largest size can use.
     ///
     /// # Errors
-    /// The machine has too few cores.
+    /// The machine or the host of the gateways has too few cores.
     pub(crate) fn placement(
         &self,
         selection: &Selection,

@@ -28,7 +28,7 @@ impl From<ImportError> for RunnerError {
 }
 
 /// Reads a user's configuration and adapts it to a trial. Returns `None` if the configuration is a
-/// template or its language is unknown; the configuration is then used unchanged.
+/// template or its language is unknown; the file itself then serves as the template.
 ///
 /// # Errors
 /// The configuration cannot be read, has mistakes, or has parts that cannot run in a trial.
@@ -85,8 +85,9 @@ pub(crate) fn warnings(variants: &[Variant]) -> Result<Vec<Warning>, RunnerError
 }
 
 impl Selection {
-    /// Completes a selection that has configurations. The default gateway is the gateway that reads
-    /// their language, and the default scenario follows from the routes of the first configuration.
+    /// Completes a selection that has configurations. The default gateway is the one that reads the
+    /// language of the first configuration, and the default scenario follows from the routes of
+    /// that configuration.
     ///
     /// # Errors
     /// The first configuration cannot be read or has mistakes, or no gateway is given and the

@@ -109,8 +109,8 @@ fn open(
 /// run began causes a warning.
 ///
 /// # Errors
-/// `out` contains no readable run, a gateway of the run is missing, or a host or the cluster is not
-/// available.
+/// `out` contains no readable run, a gateway or the external load generator of the run is missing,
+/// or a host or the cluster is not available.
 pub fn prepare_resume(
     out: &Path,
     catalogue: &Catalogue,
@@ -206,8 +206,8 @@ fn agents(
     )?)))
 }
 
-/// Returns this machine's address for load generators on other machines; `None` if there are no
-/// such load generators.
+/// Returns this machine's address for agents on other hosts; `None` if all agents are on this
+/// machine or in pods, or there are no agents.
 fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
     let here = agents?.here()?;
     Some(plan.places.address.unwrap_or(here))

@@ -94,10 +94,10 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether requests cross the network a second time, because the gateways run on one
-    /// host, and the load generators or the upstreams on others. The null gateway then runs on the
-    /// gateways' host, and shows the cost of the second crossing, which the gateways do not cause.
-    /// Runs that do more than measure, and runs without the direct variant, do not need it.
+    /// Reports whether requests may cross the network a second time, because the gateways run on
+    /// one host, and the load generators or the upstreams on others. The null gateway then runs on
+    /// the gateways' host, and shows the cost of the second crossing, which the gateways do not
+    /// cause. Runs that do more than measure, and runs without the direct variant, do not need it.
     fn needs_relay(&self) -> bool {
         let is_apart = self.elsewhere.is_some() && !self.places.are_here();
         is_apart && self.study().only_measures() && !self.no_direct
@@ -140,6 +140,6 @@ pub struct Prepared {
     pub engine: Option<PreparedGenerator>,
     pub warnings: Vec<Warning>,
     pub testbed: Testbed,
-    /// The load generators on other machines, if they send the loads.
+    /// The agents (load generators outside this process), if they send the loads.
     pub agents: Option<Arc<Agents>>,
 }

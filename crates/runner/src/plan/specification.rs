@@ -77,7 +77,7 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, R
     }))
 }
 
-/// Returns a warning if gateways were named but the specification starts none of them.
+/// Returns a warning if gateways were named but the specification starts no gateway.
 pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
     let specification = &selection.specification.as_ref()?.document;
     let is_unused = !specification.has_gateway() && !selection.gateways.is_empty();

@@ -18,7 +18,7 @@ const WAITING_MAX: usize = 1_024;
 /// One of this many consecutive warm-up events is written, which is about one per second.
 const WARM_UP_EVERY: u32 = 4;
 
-/// `left` is the expected duration of this and all further trials.
+/// Runs a trial with a live log. `left` is the expected duration of this and all further trials.
 pub(super) fn run_logged(
     context: TrialContext<'_>,
     writer: &TrialWriter,

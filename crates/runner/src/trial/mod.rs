@@ -62,7 +62,8 @@ fn is_reconfigured(context: &TrialContext<'_>) -> bool {
         .any(|change| change.action == CONFIGURE)
 }
 
-/// Returns the first nonce tag for a part of the trial. Each agent uses further tags.
+/// Returns the first nonce tag for a part of the trial. If agents send the load, they share several
+/// consecutive tags, of which this is the first.
 fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     let tags = context.agents.map_or(1, |agents| count(agents.tags(&[])));
     let slots = slots(context).saturating_mul(tags);

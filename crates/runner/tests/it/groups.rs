@@ -8,7 +8,8 @@ use gatebench_testbed::gateway::Catalogue;
 
 fn ignore(_: Progress) {}
 
-/// Runs one block of a scenario, with and without the reference gateway, and returns the records.
+/// Runs one block of a scenario with the reference gateway and, if the scenario permits it, without
+/// a gateway. Returns the records.
 fn records(scenario: &str) -> Vec<TrialRecord> {
     records_of(&Bench::new(), scenario)
 }

@@ -108,7 +108,7 @@ pub(crate) fn page(app: &App, name: &str) -> Result<Response, Problem> {
     }
 }
 
-/// The page of a run that has no directory yet; `None` if no such run was started or is expected.
+/// The page of a run without a directory; `None` if no such run was started or is expected.
 fn waiting(app: &App, name: &str) -> Option<Response> {
     app.folder.place(name)?;
     let output = app.launcher.as_ref().and_then(|it| it.output(name));

@@ -61,7 +61,7 @@ impl Baselines {
         atomic::write(&path, &schema::render(&path, self)?)
     }
 
-    /// Gives a set of runs a name, which replaces an earlier set with this name. The paths in
+    /// Gives a set of runs a name. The set replaces an earlier one with this name. The paths in
     /// `dirs` must be absolute. Returns the number of different runs.
     pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) -> usize {
         let kept = |dir: &PathBuf| {

@@ -71,7 +71,7 @@ pub struct RunEntry {
     pub cells: Vec<CellEntry>,
 }
 
-/// One metric of one gateway in one scenario of a run.
+/// The value of one metric for one gateway, one scenario and one load of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellEntry {
     pub scenario: String,

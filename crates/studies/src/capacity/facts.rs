@@ -46,7 +46,7 @@ pub struct GatewayCapacity {
     /// Sentences that state why something other than the gateway may limit the result, and the
     /// remedies. If there are any, the result is only a lower bound.
     pub limits: Vec<String>,
-    /// The most frequent bottleneck in the steps near the result that missed the objective or, if
+    /// The most frequent bottleneck in those steps near the result that missed the objective or, if
     /// none of them did, in the other steps of the search that missed it; `None` if there are no
     /// such steps.
     pub bottleneck: Option<Bottleneck>,
@@ -54,8 +54,8 @@ pub struct GatewayCapacity {
     /// The sustained rate or its lower bound, divided by the number of cores that the gateway could
     /// use.
     pub per_core_per_second: Option<f64>,
-    /// CPU time per request in the last step near the result that met the objective: the median
-    /// over the repeats.
+    /// CPU time per request in the last of the steps near the result to meet the objective: the
+    /// median over the repeats.
     pub cpu_ns_per_request: Option<f64>,
     /// The largest anonymous memory of the gateway in any load.
     pub memory_bytes: Option<f64>,

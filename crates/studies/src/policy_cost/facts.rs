@@ -42,7 +42,8 @@ pub struct GatewayCosts {
 pub struct CostLine {
     pub scenario: String,
     pub role: CostRole,
-    /// Names of the scenario's policies, in their order.
+    /// The kinds of the scenario's policies, in the order of its routes, without duplicates; then
+    /// its other needs that have a cost, such as TLS.
     pub policies: Vec<String>,
     pub status: RowStatus,
     /// A figure for each measure of [`CostFindings::measures`], in the same order.

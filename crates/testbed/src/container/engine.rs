@@ -78,8 +78,8 @@ impl Engine {
         })
     }
 
-    /// Returns the ID of the image with this name, such as `sha256:…`; `None` if the engine does
-    /// not have the image.
+    /// Returns the ID (`sha256:…`) of the image with this name; `None` if the engine does not have
+    /// the image.
     pub(crate) fn image(&self, name: &str) -> io::Result<Option<String>> {
         let path = format!("/images/{}/json", escaped(name));
         let response = self.api.call("GET", &path, None)?;

@@ -103,7 +103,7 @@ pub(crate) fn ulimits(nofile: u64) -> Json {
 }
 
 /// Returns a limit that does not exceed this process's hard limit, because an unprivileged engine
-/// cannot raise its own.
+/// cannot raise its own hard limit.
 fn ulimit(name: &str, resource: Resource, wanted: u64) -> Json {
     let hard = getrlimit(resource).maximum;
     let value = hard.map_or(wanted, |hard| wanted.min(hard));

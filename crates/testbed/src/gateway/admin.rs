@@ -16,7 +16,7 @@ use crate::error::DriverError;
 use crate::system::command::wait_until;
 use crate::system::unix_socket;
 
-/// The time that a process may take to open the socket of its interface.
+/// The time that an admin interface may take to open its socket.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum length of the body of a response, in bytes.

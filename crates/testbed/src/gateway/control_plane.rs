@@ -10,7 +10,8 @@ use crate::process::{Launcher, Orders, Supervised};
 use crate::system::command::wait_until;
 use crate::system::processes;
 
-/// The prefix of the names of the control plane's files in the gateway's working folder.
+/// The prefix of the names of the control plane's logs, and of its container's state file, in the
+/// gateway's working folder.
 pub(super) const NAME: &str = "control-plane";
 
 #[derive(Clone, Debug)]

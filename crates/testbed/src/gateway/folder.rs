@@ -153,8 +153,8 @@ impl Folder {
         }
     }
 
-    /// Returns a warning if the folder was not tested with this version. There is no warning for
-    /// gatebench itself, or for a user's folder that names no tested versions.
+    /// Returns a warning if the folder was not tested with this version. There is no warning for a
+    /// gateway that is part of gatebench, or for a user's folder that names no tested versions.
     pub fn unproven(&self, version: &str) -> Option<String> {
         let (name, proven) = (&self.spec.gateway, self.spec.proven());
         let own = self.spec.binary.names.iter().any(|it| it == OWN_NAME);

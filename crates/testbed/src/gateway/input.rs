@@ -170,7 +170,7 @@ fn upstream_names(count: u32) -> Vec<String> {
     }
 }
 
-/// Returns the input for a route that leads to the first of the scenario's own upstreams.
+/// Returns the input for a route, which is assigned to the first of the scenario's own upstreams.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
     input_route(route, 0, &names[0], scenario.global_policies.len())

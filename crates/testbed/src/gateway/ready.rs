@@ -173,7 +173,7 @@ fn are_foreign(listeners: &BTreeSet<u64>, root: u32) -> bool {
 }
 
 /// Sends a GET for `ready.path`, or for `/` if there is no path. Even the last request before the
-/// deadline has the full timeout, because with a shorter timeout, any gateway would seem to hang.
+/// deadline has the full timeout, because with a shorter timeout, any gateway could seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

@@ -17,12 +17,12 @@ use crate::system::installed;
 
 const SHORT_DIGITS: usize = 12;
 
-/// The number of digits in the name of a folder for builds. The name is a digest of the
-/// repository's path and the build command.
+/// The number of digits in the name of a folder for builds. The name is the beginning of a digest
+/// of the repository's path and the build command.
 const KEY_DIGITS: usize = 16;
 
 /// The variables with which git names a repository to hooks and other programs that it starts (`git
-/// rev-parse --local-env-vars`). With them, a command in a clone would change the user's
+/// rev-parse --local-env-vars`). With them, a command in a clone could change the user's
 /// repository. GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are kept, because they contain settings
 /// such as `safe.directory`.
 const OF_ONE_REPOSITORY: [&str; 14] = [

@@ -355,7 +355,8 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// Returns the place of a gateway's pod: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
+/// Returns the place of a gateway's pod, such as `gateway-nginx` or
+/// `gateway-nginx-0-5-cpu-512-mib`.
 pub(super) fn gateway_name(gateway: &str, version: Option<&str>, size: Limits) -> String {
     let words = format!("{gateway} {} {size}", version.unwrap_or_default()).to_lowercase();
     let words = words.replace(" and ", " ");

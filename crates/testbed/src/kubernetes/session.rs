@@ -4,7 +4,7 @@
 //! gatebench ──stdin pipe──> sh ──(at its end)──> kubectl delete configmap gb-RUN
 //! ```
 //! The shell that deletes the anchor is started before the anchor is created, and in a separate
-//! process group, so the anchor is deleted no matter how gatebench ends. The cluster then deletes
+//! process group, so the anchor is deleted even if gatebench is killed. The cluster then deletes
 //! everything that the anchor owns.
 
 use std::collections::BTreeSet;

@@ -22,8 +22,8 @@ pub struct K6Script<'a> {
     pub image: &'a str,
 }
 
-/// Returns the ConfigMap with the script, and the TestRun. The runner pods get the number, the
-/// nodes and the limits of the load generators.
+/// Returns the ConfigMap with the script, and the TestRun. The number of runner pods, their nodes
+/// and their limits are those of the load generators.
 pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
     let (managed, by) = MANAGED;
     let name = format!("gb-{}", script.scenario);

@@ -1,8 +1,9 @@
 //! Determines how the kernel accounts for CPU time: which process it charges for softirq and for
 //! stolen time.
 //!
-//! Most loopback TCP traffic is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING`
-//! does not charge the time in softirq to the interrupted process; other kernels do.
+//! Most loopback TCP traffic is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING`,
+//! unless it was booted with `tsc=noirqtime`, does not charge the time in softirq to the
+//! interrupted process; other kernels do.
 
 mod ping_pong;
 
@@ -60,9 +61,9 @@ pub struct Accounting {
 }
 
 impl Accounting {
-    /// Returns the accounting of this machine. If the kernel's configuration cannot be read, a test
-    /// determines which process is charged for softirq. The test takes about two seconds and runs
-    /// once per process.
+    /// Returns the accounting of this machine. If neither the kernel's configuration nor its boot
+    /// options show which process is charged for softirq, a test tries to find out. The test takes
+    /// about two seconds and runs at most once per process.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {

@@ -57,7 +57,7 @@ pub struct EnvironmentFacts {
     pub limits: LimitFacts,
     /// Kernel settings by name, such as `net.core.somaxconn`.
     pub sysctls: BTreeMap<String, String>,
-    /// The source of the cores' frequencies; earlier versions did not record it.
+    /// The source of the cores' frequencies; earlier versions of gatebench did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<FrequencySource>,
 }
@@ -110,7 +110,7 @@ pub struct KernelFacts {
     /// The distribution's `PRETTY_NAME` in `/etc/os-release`.
     pub distribution: Option<String>,
     pub clock_source: Option<String>,
-    /// The accounting of softirq and stolen time; earlier versions did not record it.
+    /// The accounting of softirq and stolen time; earlier versions of gatebench did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
     /// Boot options that can affect timing. Others are omitted, because they may be private.

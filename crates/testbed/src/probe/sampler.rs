@@ -254,7 +254,7 @@ impl Counter for ThreadAccount {
     }
 }
 
-/// Counters by owner, and the sum for owners that are gone.
+/// Counters by owner (a process or a thread), and the sum for owners that are gone.
 #[derive(Clone, Debug, Default)]
 struct Ledger<K, C> {
     present: BTreeMap<K, C>,

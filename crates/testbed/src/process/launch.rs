@@ -36,7 +36,7 @@ const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// machine's hard limit is lower.
 pub(crate) const NOFILE: u64 = 65_536;
 
-/// The maximum number of log lines in an error message.
+/// The maximum number of lines of a log, or of a command's output, in an error message.
 const TAIL_LINES: usize = 20;
 
 /// The program that supervises the processes that gatebench starts: `gatebench supervise`.
@@ -94,7 +94,8 @@ const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 pub struct Supervised {
     child: Child,
     exit: Option<Exit>,
-    /// True if the supervisor killed the process because it did not stop in time.
+    /// True if the supervisor killed the process, because it did not stop in time or a second
+    /// signal requested its end.
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,

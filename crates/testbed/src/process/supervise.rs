@@ -45,8 +45,8 @@ pub(crate) const FAILED: u8 = 125;
 /// The prefix of the error message that a failed supervisor prints on standard error.
 pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
 
-/// The exit code if the supervisor killed the command because it did not stop in time. It is
-/// greater than the code of any signal.
+/// The exit code if the supervisor killed the command, because it did not stop in time or a second
+/// signal requested its end. This code is greater than the code of any signal.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
 /// The exit code that shells and container engines report for a process that SIGKILL ended.
@@ -54,13 +54,13 @@ const KILLED: u8 = 128 + 9;
 
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a command, and stops it on SIGTERM, SIGINT or SIGQUIT, or when stdin ends. When the command
-/// has ended, its remaining descendants are killed. The arguments are `ORDERS -- COMMAND
-/// [ARGUMENT...]`. ORDERS is a JSON object, for example `{"cores": [0, 1], "nofile": 1024,
-/// "stop_signal": "TERM"}`.
+/// Runs a command, and stops it on SIGTERM, SIGINT or SIGQUIT, or when stdin ends. A second such
+/// event kills it. When the command has ended, its remaining descendants are killed. The arguments
+/// are `ORDERS -- COMMAND [ARGUMENT...]`. ORDERS is a JSON object, for example `{"cores": [0, 1],
+/// "nofile": 1024, "stop_signal": "TERM"}`.
 ///
 /// Returns the command's exit code; 128 + N if signal N ended the command; 254 if the supervisor
-/// killed the command because it did not stop in time; 125 if the supervisor itself failed.
+/// killed the command; 125 if the supervisor itself failed.
 pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let orders = Orders::parse(args).map_err(io::Error::other);
     match orders.and_then(|orders| run(&orders)) {
@@ -106,8 +106,8 @@ fn run(orders: &Orders) -> io::Result<u8> {
     removed.and(code)
 }
 
-/// Sets the cores and the descriptor limit, which the command inherits, and makes this process the
-/// parent of orphaned descendants.
+/// Sets the cores and the descriptor limit, which the command inherits unless it runs in a
+/// container, and makes this process the parent of orphaned descendants.
 fn prepare(orders: &Orders) -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::thread::set_name(NAME)?;
@@ -256,7 +256,8 @@ struct Watch<'a> {
     main: Main,
     /// The time at which the command is killed; none unless the command is stopping.
     deadline: Option<Instant>,
-    /// True if the command was killed because it did not stop in time.
+    /// True if the supervisor killed the command, because it did not stop in time or a second
+    /// signal requested its end.
     out_of_patience: bool,
 }
 

@@ -34,7 +34,7 @@ const FINAL: [&str; 5] = [
 
 #[derive(Debug)]
 pub(super) enum Connection {
-    /// A connection whose remote end ends everything if the connection breaks.
+    /// A connection whose remote end ends all its processes if the connection breaks.
     Plain(Link),
     /// A connection that is restored if it breaks.
     Lasting(Box<Lasting>),

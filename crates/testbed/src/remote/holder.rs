@@ -29,7 +29,7 @@ const SOCKET: &str = "gatebench-line";
 
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time after which a holder without a connection ends everything.
+/// The time after which a holder without a connection ends its remote end.
 pub(super) const ALONE: Duration = Duration::from_secs(120);
 
 /// The time that the remote end may take to end its processes.
@@ -97,7 +97,7 @@ fn copy_at_once(from: &mut impl Read, to: &mut impl io::Write) -> io::Result<()>
 
 struct Held {
     lines: Numbered,
-    /// The connection, once its greeting was received.
+    /// The connection, once the other end's greeting has been received.
     connection: Option<UnixStream>,
     /// The number of the last connection.
     connections: u64,

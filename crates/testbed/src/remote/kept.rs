@@ -13,7 +13,7 @@ const FILE_BYTES_MAX: usize = 256 * 1024;
 /// The maximum number of files; further files are omitted.
 const FILES_MAX: usize = 1_000;
 
-/// The contents of text files, with their paths below the folder.
+/// The contents of text files, with their paths relative to a folder.
 pub(super) type Texts = Vec<(PathBuf, String)>;
 
 /// Returns the text files in a folder and its subfolders: rendered files and logs. Unreadable files

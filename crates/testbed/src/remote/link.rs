@@ -22,7 +22,7 @@ pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 
 /// The time that the host's shell and the program may take to report that they are ready.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time that the host may take to end the processes.
+/// The time that the program on the host may take to end its processes.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
@@ -240,9 +240,9 @@ fn script_here(words: &[&str]) -> String {
 }
 
 /// Returns the script that the child runs on the host. The program is stored in the user's cache
-/// under its digest, so it is sent only once. It is renamed into place, so a partial program never
-/// runs. The steps are one line without single quotes, because any user's shell must pass them
-/// unchanged to `sh`.
+/// under its digest, so it is sent to a host only once. It is renamed into place, so a partial
+/// program never runs. The steps are one line without single quotes, because any user's shell must
+/// pass them unchanged to `sh`.
 fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
     let steps = [
@@ -284,7 +284,7 @@ mod tests {
             .spawn()
             .unwrap();
         let mut stdin = shell.stdin.take().unwrap();
-        // The write fails if the host already has the program and does not read it.
+        // The write may fail if the host already has the program, because nothing reads it.
         let _ = stdin.write_all(sent.as_bytes());
         drop(stdin);
         shell.wait_with_output().unwrap()

@@ -7,9 +7,9 @@
 //! gatebench also runs on the host, where it finds, renders, starts and supervises the gateway,
 //! samples its processes and ends it, as it would on this machine. One connection carries
 //! everything: the program itself if the host lacks it, and then lines in both directions, one
-//! request at a time. If the connection, `ssh` or gatebench fails, standard input on the host ends,
-//! and the program there ends all its processes. In a pod, the program does so only if the
-//! connection is not restored within two minutes.
+//! request at a time. If the connection, `ssh` or gatebench fails, standard input on the host ends
+//! or falls silent, and the program there ends all its processes. In a pod, the program does so
+//! only if the connection is not restored within two minutes.
 //!
 //! gatebench, or its small program `gatebench-agent`, also runs on hosts of upstreams, Redis and
 //! load generators, in the pods of gateways that it did not start, and on this machine for a load

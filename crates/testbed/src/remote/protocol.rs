@@ -67,7 +67,8 @@ pub(super) enum Ask {
     Sample { sampler: u32 },
     /// The response is the [`crate::probe::Outside`] of this sampler.
     Outside { sampler: u32 },
-    /// The response is the proportional set size in bytes, as an `Option`.
+    /// The response is the proportional set size of this sampler's processes in bytes, as an
+    /// `Option`.
     Pss { sampler: u32 },
     /// Ends the gateway. The response is [`Stopped`].
     Stop,

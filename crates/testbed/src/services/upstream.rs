@@ -24,7 +24,7 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct UpstreamStart {
     /// The command. `--listen ADDRESS:PORT` is added to it. Once the upstream is listening, it
-    /// prints one line, `{"listening":"127.0.0.1:43211"}`, on standard output.
+    /// prints one line, such as `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
     /// The upstream's working folder, which also contains its logs and is created if it does not
     /// exist.

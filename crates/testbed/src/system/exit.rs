@@ -32,7 +32,8 @@ impl fmt::Display for Exit {
 pub enum Ended {
     /// The program stopped on request.
     Stopped,
-    /// The program did not stop in time after the request, and was killed.
+    /// The program was killed, because it did not stop in time after the request, or because the
+    /// request was repeated.
     Killed,
     /// The program had ended before the request to stop.
     Crashed(Exit),

@@ -156,7 +156,8 @@ impl Limit {
         fs::remove_dir(made)
     }
 
-    /// Creates a group with this limit, or sets the limit in an existing group with that name.
+    /// Creates a group with this name and this limit, or sets the limit in an existing group with
+    /// this name.
     fn make(&self, name: &str) -> io::Result<PathBuf> {
         if self.unified {
             self.enable()?;

@@ -5,7 +5,7 @@ use gatebench_model::Culprit;
 use crate::error::DriverError;
 use crate::system::exit::Exit;
 
-/// Names no command, because the command that resumes a run depends on the run's study.
+/// This remedy names no command, because the command that resumes a run depends on the run's study.
 const RESUME: &str = "resume the run to repeat the trial";
 
 pub(super) fn exit_words(exit: Exit) -> String {

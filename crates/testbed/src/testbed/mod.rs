@@ -126,7 +126,7 @@ impl Testbed {
 
     /// Adds a container to an attached gateway's pod, to read the gateway's CPU time and memory,
     /// and copies gatebench to the container. The container stays in the pod, so call this only
-    /// once the run has started.
+    /// after the run has started.
     ///
     /// # Errors
     /// There is no such pod or more than one, the container cannot be added, or gatebench cannot be

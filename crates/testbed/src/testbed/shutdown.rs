@@ -31,7 +31,7 @@ pub(super) struct StartedGateway {
 pub struct Shutdown {
     /// A description for the record, such as `on SIGTERM after 12 ms`.
     pub words: String,
-    /// A warning, if the gateway was killed after the timeout, or if stopping it failed.
+    /// A warning, if the gateway was killed, or if stopping it failed.
     pub warning: Option<String>,
     /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,

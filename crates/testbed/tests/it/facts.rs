@@ -1,4 +1,4 @@
-//! Checks rendered files against facts about the configuration of gateways that the tests do not
+//! Checks rendered files against facts about the configuration of gateways that these tests do not
 //! start. The facts are taken from the gateways' documentation and sources.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,8 @@ const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_proxy_",
 ];
 
-/// The releases of Kong that the folder supports, each with the settings that later releases added.
+/// A release of each minor version of Kong that the folder supports, with the settings that later
+/// releases added.
 const KONG_RELEASES: [(&str, &[&str]); 6] = [
     ("3.4.2", &["realm", "headers_upstream"]),
     ("3.5.0", &["realm"]),

@@ -50,7 +50,7 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
 }
 
 /// Some gateways cannot run here, so each folder is at least rendered for each scenario that it
-/// claims to support. All rendered JSON must be valid.
+/// claims to support. Every rendered document that begins with `{` must be valid JSON.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();

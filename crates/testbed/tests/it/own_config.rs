@@ -1,4 +1,4 @@
-//! Tests a user's own configuration in place of the rendered one.
+//! Tests a user's own configuration in place of the one in the gateway's folder.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Tests the supervisor alone: whichever process ends, no other process is left.
+//! Tests the supervisor without a gateway: whichever process ends, no other process is left. Also
+//! tests the start of an upstream.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

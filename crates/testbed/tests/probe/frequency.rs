@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gatebench_testbed::probe::{FrequencySource, clock_source_below};
 
-/// A folder with the `/proc` and `/sys` of a machine, which is removed on drop.
+/// A folder, removed on drop, with the `/proc` and `/sys` of a machine.
 struct Machine(PathBuf);
 
 impl Machine {

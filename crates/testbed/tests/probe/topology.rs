@@ -284,7 +284,7 @@ fn the_cpus_that_a_group_allows_are_divided_by_core() {
     // Both threads of one core and one of another.
     let placed = machine.placed(&[1, 2, 5], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[5], false, false));
-    // Only two threads of one core.
+    // Only the two threads of one core.
     assert!(machine.placed(&[2, 6], 1).gateway_has_siblings());
     let only = Placement::automatic(&machine.topology(&[6]));
     assert_eq!(seen(&only), expected(&[6], &[6], &[6], false, false));

@@ -1,5 +1,5 @@
 //! The thread that replaces ended helpers, and makes all helpers discard stylesheets that are no
-//! longer used. No message waits for this work.
+//! longer used. Messages do not wait for a new helper to start.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

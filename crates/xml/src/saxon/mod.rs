@@ -188,7 +188,7 @@ impl Saxon {
         self.shared.bounds.patience()
     }
 
-    /// Returns the result for a message that has crashed a helper.
+    /// Returns the result for a message whose transformation has ended a helper.
     pub fn ended(&self) -> Unmade {
         let bounds = self.shared.bounds;
         let message = format!(

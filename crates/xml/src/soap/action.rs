@@ -12,7 +12,7 @@ pub(crate) struct Headers {
     soap11: Option<String>,
     /// The value of the `action` parameter of Content-Type, without quotes.
     soap12: Option<String>,
-    /// True if the parameter occurs more than once or its quote is not closed.
+    /// True if the `action` parameter occurs more than once or if its quote is not closed.
     is_malformed: bool,
 }
 

@@ -111,8 +111,8 @@ impl Definitions {
     }
 }
 
-/// The files that definitions may import: [`Options::includes`], which take precedence, and
-/// `files`.
+/// The files that definitions may import: [`Options::includes`], which take precedence, `files`,
+/// and, if neither contains it, [`XML_SCHEMA`].
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,

@@ -1,4 +1,5 @@
-//! The SOAP/XML policies: a chain of steps over one message and one parsed document.
+//! The SOAP/XML policies: a chain of steps over one message, which is parsed only if a step needs
+//! its tree.
 //!
 //! Request: XSLT before → envelope schema → API schema → SOAPAction → XSLT after → route by XPath.
 //! Response: XSLT before → envelope schema → API schema → XSLT after. The first error ends the

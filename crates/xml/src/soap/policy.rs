@@ -145,7 +145,7 @@ impl SoapPolicy {
     /// Runs the request's chain and waits for transformations in other processes.
     ///
     /// # Errors
-    /// Returns the fault that the client gets instead.
+    /// Returns the fault to send to the client.
     pub fn request(&self, request: &Request<'_>) -> Result<Passed, Fault> {
         finish(|waited| self.advance_request(request, waited))
     }
@@ -155,7 +155,7 @@ impl SoapPolicy {
     /// waited for.
     ///
     /// # Errors
-    /// Returns the fault that the client gets instead.
+    /// Returns the fault to send to the client.
     pub fn advance_request(
         &self,
         request: &Request<'_>,
@@ -178,7 +178,7 @@ impl SoapPolicy {
     /// passes unchanged, unless [`Options::ignore_if_upstream_error`] makes the response a fault.
     ///
     /// # Errors
-    /// Returns the fault that the client gets instead.
+    /// Returns the fault to send to the client.
     pub fn response(&self, response: &Response<'_>) -> Result<Passed, Fault> {
         finish(|waited| self.advance_response(response, waited))
     }
@@ -189,7 +189,7 @@ impl SoapPolicy {
     /// [`Options::ignore_if_upstream_error`] makes the response a fault.
     ///
     /// # Errors
-    /// Returns the fault that the client gets instead.
+    /// Returns the fault to send to the client.
     pub fn advance_response(
         &self,
         response: &Response<'_>,

@@ -1,5 +1,5 @@
-//! Tests that each malicious message has the expected outcome, and stays within the limits on CPU
-//! time and memory whether it passes or not.
+//! Tests that each message of the battery has the expected outcome, and that it stays within the
+//! limits on CPU time and memory whether it passes or not.
 //!
 //! This is a separate binary because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]

@@ -1,5 +1,5 @@
-//! Tests that document types are rejected in messages before their content is read, and limited in
-//! definitions.
+//! Tests that messages with a document type are rejected before the type's content is read, and
+//! that the document types of definitions are limited.
 
 use std::collections::HashMap;
 use std::fs;

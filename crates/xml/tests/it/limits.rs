@@ -1,4 +1,4 @@
-//! Tests the limits of the XML policies, which docs/evidence/ROBUSTNESS.md states. Input at the
+//! Tests the limits that docs/evidence/ROBUSTNESS.md states for the XML policies. Input at the
 //! limit must pass, and input beyond it must be rejected with a message that names the limit.
 
 use std::io::Write as _;

@@ -81,7 +81,8 @@ pub struct Ab {
     /// Start another block only if the test will probably still end within this time
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
-    /// Run at most N blocks; a verdict needs at least 10
+    /// Run at most N blocks for the verdict, which needs at least 10; blocks that measure only the
+    /// other metrics do not count
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=2000))]
     blocks: Option<u32>,
     /// Seed for the random order

@@ -54,8 +54,9 @@ pub fn commits(
     references.iter().map(|reference| side(reference)).collect()
 }
 
-/// The location of a gateway in each clone of a repository.
+/// The location of a gateway in a repository, from which its location in each clone is derived.
 enum Place {
+    /// The gateway's folder in the user's repository.
     Folder(PathBuf),
     /// The program of the gateway `name`, below `prefix` in each clone.
     Program { name: String, prefix: String },

@@ -18,8 +18,8 @@ const INDENT: usize = 6;
 const SHOWN_MAX: usize = 3;
 const GAP: &str = "  │ ";
 
-/// Describes the scenarios one after another, and each failure only once: if a later scenario fails
-/// in the same way, its text names the earlier one.
+/// Describes the scenarios one after another. If a scenario fails in the same way as an earlier
+/// one, its text names the earlier scenario instead of describing the failure again.
 #[derive(Debug, Default)]
 pub struct Printer {
     /// Maps each failure to the first scenario that had it.

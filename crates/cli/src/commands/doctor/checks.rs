@@ -28,11 +28,11 @@ pub enum State {
     Good,
     /// Nothing prevents a run, but something could be improved.
     Advice,
-    /// Something prevents the tour, a run in the namespace, or the output.
+    /// Something prevents the tour, a run in a Kubernetes namespace, or an output.
     Missing,
 }
 
-/// The result of a check, with a remedy if something could be improved.
+/// The result of a check, with a remedy unless the state is [`State::Good`].
 #[derive(Debug)]
 pub struct Check {
     /// The subject of the check, such as `cores`.
@@ -247,7 +247,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Nobody => Check::advice(
             name,
             format!("softirq is charged to no process: {seen}"),
-            "read CPU per request together with the busy time of the gateway's cores, and compare only runs on kernels with the same accounting",
+            "read CPU per request together with the busy time of the gateway's cores, and compare only runs that were made on kernels with the same accounting",
         ),
         SoftirqPayer::Unknown => Check::advice(
             name,

@@ -66,7 +66,7 @@ struct Script {
     /// Use this load profile (name or file) [default: the load of the tour]
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
-    /// Send requests to this URL if GATEBENCH_URL is not set
+    /// The URL to which the script sends its requests if GATEBENCH_URL is not set
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     url: String,
     #[command(flatten)]

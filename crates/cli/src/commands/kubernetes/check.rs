@@ -47,7 +47,7 @@ pub struct Check {
     /// Also start a short-lived pod with this image, to see what its node offers
     #[arg(long, value_name = "IMAGE", conflicts_with = "role")]
     image: Option<String>,
-    /// Labels and taints of the node that this pod runs on, as for `run --agent-node`
+    /// Labels and taints of the node that the pod of --image runs on, as for `run --agent-node`
     #[arg(long, value_name = "LABEL|TAINT,...", requires = "image")]
     node: Option<NodeChoice>,
     /// Print only the Role with the rights that a run needs, as YAML

@@ -25,11 +25,12 @@ use crate::reports::ReportFile;
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
     /// Open N connections, each with one request in flight or, with --http2, up to --streams
-    /// [default: 50]; with --rate, open all of them before the first request [default: the number
-    /// of arrivals in one second, at least 64 and at most 1000, divided by --streams]
+    /// [default: 50, or the number in -n if it is lower]; with --rate, open all of them before the
+    /// first request [default: the number of arrivals in one second, at least 64 and at most 1000,
+    /// divided by --streams]
     #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub connections: Option<u32>,
-    /// Measure for this long [default: 10s; with --stage, the duration of all stages]
+    /// Measure for this long [default: 10s; with --stage, the duration of all stages; with -n, 24h]
     #[arg(short, long, value_name = "TIME")]
     pub duration: Option<HumanDuration>,
     /// Stop after N requests, all of them measured; -d is then the time limit

@@ -24,7 +24,7 @@ pub struct HdrFile {
 }
 
 impl HdrFile {
-    /// Creates the file before the load, so that an error is not reported only after it.
+    /// Creates the file before the load begins, so that an error is reported early.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = File::create(path).map_err(|error| unwritable(FLAG, path, error))?;
         Ok(Self {

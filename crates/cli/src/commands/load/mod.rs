@@ -300,7 +300,7 @@ impl Load {
         terminal::say(text.trim_end())
     }
 
-    /// Creates the report files before the load, so that an error is not reported only after it.
+    /// Creates the report files before the load begins, so that an error is reported early.
     fn create_reports(&self) -> Result<(), Failure> {
         for ReportFile { path, .. } in &self.output.reports {
             let opened = File::options().append(true).create(true).open(path);

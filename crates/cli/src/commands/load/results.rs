@@ -18,7 +18,7 @@ pub struct Results<'a> {
     pub load: String,
     /// The ALPN name of the protocol, or [`NO_PROTOCOL`].
     pub protocol: &'static str,
-    /// True if requests are sent at a rate.
+    /// True if requests are sent, or connections are opened, at a given rate.
     pub open: bool,
     /// Cores of the workers; empty if they are not pinned.
     pub cores: &'a [usize],

@@ -276,7 +276,7 @@ fn settings(
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        // --handshakes measures full handshakes; a resumed one costs the server a fraction of them.
+        // --handshakes measures full handshakes; a resumed handshake costs the server much less.
         resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };

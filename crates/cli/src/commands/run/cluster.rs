@@ -33,7 +33,7 @@ const DRY_RUN: &str = "dry-run";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Kubernetes (see `gatebench kubernetes --help`)")]
 pub struct ClusterArgs {
-    /// Run everything in pods of this namespace, through your kubectl; with --dry-run, print the
+    /// Start everything in pods of this namespace, through your kubectl; with --dry-run, print the
     /// objects
     #[arg(long, value_name = "[CONTEXT/]NAMESPACE", conflicts_with_all = ["gateway_on", "pid", "null", "keep_awake", "upstream_on", "redis_on"])]
     pub kubernetes: Option<Namespace>,

@@ -93,8 +93,8 @@ impl Measuring {
         })
     }
 
-    /// Returns the plan for a cluster, of the selection or of the missing trials of the run to
-    /// resume; `None` if the run does not take place in a cluster.
+    /// Returns what the selection, or the missing trials of the run to resume, requires in the
+    /// cluster; `None` if the run does not take place in a cluster.
     ///
     /// # Errors
     /// Fails if a name is unknown, if a gateway has no image, or if the run to resume cannot be

@@ -94,13 +94,14 @@ pub struct Run {
     /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Shorten the run to minutes: at most 3 blocks, and phases of at most 2 s unless they contain
-    /// a change or a failure; suites that reproduce a document already take minutes and are not
-    /// shortened
+    /// Shorten the run to minutes: at most 3 blocks (unless --blocks is given), and phases of at
+    /// most 2 s unless they contain a change or a failure; the loads of suites that reproduce a
+    /// document already take minutes and are not shortened
     #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
-    /// Verify in seconds that everything works, without measuring: in one block, one user of each
-    /// group sends each request once
+    /// Verify in seconds that everything works, without measuring: in one block (unless --blocks is
+    /// given), one user of each group sends each request once; loads with a change or a failure
+    /// send their requests for a few seconds
     #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
     /// Use the durations, ramps and users of the document that the suite reproduces (see `gatebench
@@ -114,7 +115,7 @@ pub struct Run {
     /// added latency minus that of the null gateway, which is the cost of the gateway itself
     #[arg(long, conflicts_with_all = ["attach", "as_published"])]
     null: bool,
-    /// Repeat each open load while a thread keeps the gateway's cores from going idle
+    /// Repeat each open load while threads keep the gateway's cores from going idle
     #[arg(long, conflicts_with = "gateway_on")]
     keep_awake: bool,
     /// Give each gateway N cores and N workers [default: 1]

@@ -27,7 +27,7 @@ A specification is a benchmark written as named steps: setup, start_upstream, st
 start_load, wait_result, combine_results, save_error_log, teardown. gatebench runs it for each
 given version and reports the results next to each other.";
 
-/// Run benchmarks that are written as named steps, for several versions of a gateway
+/// Run benchmarks that are written as named steps, for one or more versions of a gateway
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Spec {

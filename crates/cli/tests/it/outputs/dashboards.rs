@@ -1,4 +1,5 @@
-//! Tests that the queries in published dashboards and in gatebench's own dashboards return data.
+//! Tests that the queries in published Prometheus dashboards and in gatebench's own dashboard for
+//! Prometheus return data.
 
 use serde_json::Value;
 

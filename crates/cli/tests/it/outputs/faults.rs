@@ -1,4 +1,5 @@
-//! Failing servers, which must not disturb a run.
+//! Outputs that fail: a failing server must not disturb a run or a load unless `--out-required` is
+//! given, and invalid outputs are refused.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -167,7 +168,8 @@ fn a_failing_server_only_causes_a_warning() {
         let warnings = warnings(&finished);
         assert_eq!(warnings.len(), 1, "{fault:?}: {}", finished.stderr);
         assert!(warnings[0].contains(words), "{fault:?}: {}", warnings[0]);
-        // There are three parts and a probe, and each part is sent at most four times.
+        // The probe and three parts, each of which is sent at most four times, cause at most 13
+        // requests; one more is tolerated.
         let requests = server.requests.load(Ordering::Relaxed);
         assert!(
             (2..=14).contains(&requests),

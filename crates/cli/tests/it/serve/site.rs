@@ -107,7 +107,7 @@ impl Site {
         self.request("GET", path, &[&format!("Cookie: {}", self.cookie)])
     }
 
-    /// Gets a page that must exist, without superfluous escapes.
+    /// Returns the text of a page that must exist, without superfluous escapes.
     #[track_caller]
     pub fn page(&self, path: &str) -> String {
         let response = self.get(path);

@@ -225,7 +225,7 @@ impl Browser {
         fs::write(path, bytes).unwrap();
     }
 
-    /// Returns the messages in one of the browser's logs since the last call.
+    /// Returns the messages in this log of the browser since the last call for the same log.
     fn log(&self, kind: &str) -> Vec<Value> {
         let log = self.command("se/log", json!({"type": kind}));
         log.as_array().cloned().unwrap_or_default()
@@ -236,7 +236,7 @@ impl Browser {
         self.log("browser");
     }
 
-    /// Asserts that the console has no errors, and that every request went to this host.
+    /// Asserts that the console has no errors, and that every HTTP request went to this host.
     #[track_caller]
     pub fn assert_quiet(&self, host: &str) {
         let errors = self.log("browser");

@@ -169,7 +169,7 @@ impl Editor<'_, '_> {
     }
 }
 
-/// Reports whether a member that occurs in the object is renamed to `name`.
+/// Reports whether another member, which occurs in the object, is renamed to `name`.
 fn replaced(plan: &Plan, seen: u64, name: &[u8]) -> bool {
     (0..).zip(&plan.places).any(|(number, place): (u32, _)| {
         seen & 1 << number != 0

@@ -109,9 +109,9 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
 }
 
 impl Key {
-    /// Reports whether this key signed the token. The key determines the algorithm. A token that
-    /// states a different algorithm is refused, so that a forger cannot choose a weaker one (RFC
-    /// 8725 section 3.1).
+    /// Reports whether this key signed the token; false if the token names another key (`kid`). The
+    /// key determines the algorithm. A token that states a different algorithm is refused, so that
+    /// a forger cannot choose a weaker one (RFC 8725 section 3.1).
     pub(crate) fn signed(&self, token: &Token<'_>) -> bool {
         if let (Some(id), Some(named)) = (&self.id, &token.header.kid)
             && id != named

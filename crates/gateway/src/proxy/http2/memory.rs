@@ -127,7 +127,7 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the number of the request whose body is read even if the bound is exceeded.
+    /// Returns the stream number of the request whose body is read even if the bound is exceeded.
     fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
         let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
         let keeper = oldest(keepers)?;

@@ -123,7 +123,8 @@ impl Stream {
         }
     }
 
-    /// Passes the received part of a deferred request to `client`.
+    /// Ends the deferral of a request. Passes its received part to `client`, unless it is still
+    /// unknown whether a body follows.
     pub(super) fn take_up<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_put_off = false;
         if self.body.is_none() {

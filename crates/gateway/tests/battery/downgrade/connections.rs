@@ -1,5 +1,5 @@
-//! Vectors with unusual but valid encodings of frames and header blocks, and with errors that end
-//! the connection (RFC 9113 4 to 6, RFC 7541).
+//! Vectors with unusual but valid encodings of frames and header blocks, and with errors, most of
+//! which end the connection (RFC 9113 4 to 6, RFC 7541).
 
 use super::{after, data, good, head, mark, refused, refused_late, request, vector};
 use crate::frames::{

@@ -4,7 +4,7 @@
 use super::{Field, but, field, good, mark, refused, request, vector, with, without};
 use crate::vector::{Expect, Seen, Vector};
 
-/// Bytes that an HTTP/2 name may not contain (RFC 9113 8.2.1).
+/// Bytes that an HTTP/2 name may not contain (RFC 9113 8.2.1, RFC 9110 5.6.2).
 const NOT_IN_NAMES: &[u8] = b"AZ\0\x01\t\n\r \"(),/:;<=>?@[\\]{}\x7f\x80\xff";
 
 /// Bytes that a name may contain in addition to letters (RFC 9110 5.6.2).
@@ -351,8 +351,8 @@ pub fn authorities() -> Vec<Vector> {
     vectors
 }
 
-/// Fields about the connection, most of which HTTP/2 forbids (RFC 9113 8.2.2), and lookalikes of
-/// the fields that frame bodies.
+/// Fields about the connection, most of which HTTP/2 forbids (RFC 9113 8.2.2), and fields that
+/// other programs could mistake for them or for fields that frame bodies.
 pub fn connection_fields() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (name, value, expect) in [

@@ -58,7 +58,7 @@ pub fn ends() -> Vec<Vector> {
     vectors
 }
 
-/// Bytes that some readers treat as the space in a request line.
+/// Strings in the place of a space in a request line. Only the first one is valid.
 const SPACES: [&str; 11] = [
     " ", "  ", "\t", "\x0b", "\x0c", "\u{a0}", "", "%20", "\r", "\r\n ", "\0",
 ];

@@ -96,7 +96,8 @@ fn instances() -> Vec<String> {
     values.iter().map(Value::to_string).chain(texts).collect()
 }
 
-/// A document with an operation for each schema, and a case for each operation and each instance.
+/// A document with an operation for each schema, and a case for each combination of an operation
+/// and an instance.
 pub fn bodies(version: &str, are_responses: bool) -> (Value, Vec<Value>) {
     let mut paths = Map::new();
     let mut cases = Vec::new();

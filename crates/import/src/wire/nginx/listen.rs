@@ -13,7 +13,7 @@ const SAME_PORT: &str = "another `listen` of this server already uses the port";
 /// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
 
-/// The ports of all servers, one of which is measured.
+/// The ports of all servers. One of the ports is measured.
 pub(super) struct Listeners {
     measured: String,
     pub(super) has_tls: bool,
@@ -166,7 +166,8 @@ fn listens(server: &Directive) -> BTreeMap<String, bool> {
     all
 }
 
-/// Returns the port of an address, or the whole address of a Unix socket.
+/// Returns the port of an address, which is 80 if the address names none, or the whole address of a
+/// Unix socket.
 fn port_of(address: &str) -> String {
     if address.starts_with("unix:") {
         return address.to_owned();

@@ -220,7 +220,7 @@ impl Wiring<'_> {
 
     /// Makes a relative path absolute. Searches for the file in the folder of the configuration, in
     /// its parent folder, and below nginx's prefixes. If the file is in none of these places, the
-    /// path leads to the folder of the configuration, so that nginx reports it.
+    /// path leads to the folder of the configuration, so that nginx reports the missing file.
     fn path(&self, directive: &Directive, edits: &mut Edits<'_>) {
         let word = directive.args().first();
         let Some(word) = word.filter(|word| !word.text.starts_with(['/', '$'])) else {

@@ -30,7 +30,7 @@ impl Decoder {
         }
     }
 
-    /// Limits the table to the size in our settings, once the peer has acknowledged them.
+    /// Limits the table to the size in our settings. Called when the peer has acknowledged them.
     pub(crate) fn limit_table(&mut self, bytes: u32) {
         self.table_limit = bytes;
         self.update_due = self.table.size_max > bytes as usize;
@@ -40,8 +40,9 @@ impl Decoder {
     /// Decodes a complete block into `fields`, which must be the same object each time and enforces
     /// its own limits.
     ///
-    /// Successive responses often have identical blocks. Such a block is not decoded again, because
-    /// `fields` already contains its fields.
+    /// Successive responses often have identical blocks. A block that is identical to the previous
+    /// one and does not change the table is not decoded again, because `fields` already contains
+    /// its fields.
     pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         if block == self.repeatable && !block.is_empty() {
             return Ok(());

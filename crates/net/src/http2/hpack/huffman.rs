@@ -101,8 +101,8 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
         symbol_count: 0,
         length: 0,
     }; 1 << LOOKUP_BITS];
-    // First, each entry gets its first symbol. Then each entry whose remaining bits contain a whole
-    // code gets its second symbol.
+    // First, each entry that begins with a whole code gets its first symbol. Then each of these
+    // entries whose remaining bits begin with a whole code gets its second symbol.
     let mut symbol = 0;
     while symbol < EOS as usize {
         let length = LENGTHS[symbol] as usize;

@@ -19,8 +19,9 @@ pub enum HpackError {
     /// The block ends within a field (RFC 7541 5).
     #[error("a header block ends within a field")]
     Truncated,
-    /// An integer needs more than 32 bits (RFC 7541 5.1).
-    #[error("an integer in a header block needs more than 32 bits")]
+    /// An integer needs more than 32 bits, or has more than five bytes after its prefix (RFC 7541
+    /// 5.1).
+    #[error("an integer in a header block exceeds 32 bits or is encoded in too many bytes")]
     Integer,
     /// Neither table has such an entry (RFC 7541 2.3.3).
     #[error("a header block refers to entry {index}, which is in neither table")]

@@ -205,7 +205,7 @@ fn wrong_blocks_are_errors() {
                 limit: 4096,
             },
         ),
-        // In this order, the next three strings contain EOS, eight bits of padding, and padding of
+        // In this order, the next three strings contain EOS, eleven bits of padding, and padding of
         // zeros.
         ("0001 6184 ffff ffff", HpackError::Huffman),
         ("0001 6182 1fff", HpackError::Huffman),
@@ -294,8 +294,8 @@ fn fields_beyond_the_limit_are_dropped_but_enter_the_table() {
 fn an_endlessly_repeated_field_is_not_decoded_to_its_end() {
     let mut decoder = Decoder::new();
     let mut fields = Fields::new(40);
-    // The field takes 34 bytes of the list. The second copy exceeds the limit, and the nineteenth
-    // exceeds the bound on decoding.
+    // The field takes 34 bytes of the list. With its second occurrence, the list exceeds the limit,
+    // and with the nineteenth, the bound on decoding.
     let named = |count: usize| [&unhex("4001 6101 62")[..], &vec![0xbe; count]].concat();
     decoder.decode(&named(17), &mut fields).unwrap();
     assert!(fields.is_too_large);

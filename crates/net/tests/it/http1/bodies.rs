@@ -52,10 +52,10 @@ fn malformed_chunks() {
         // 2.2: a line ends with CRLF.
         ("1\na\r\n", ChunkSize),
         ("1\ra\r\n", ChunkSize),
-        // 7.1.1: an extension that would end at LF for one reader and at CRLF for another.
+        // 7.1.1: an extension contains no control character; some readers would end it at LF.
         ("2;\nxx\r\n4c\r\n0\r\n\r\n", ChunkExtension),
         ("2;a\0\r\n", ChunkExtension),
-        // The size does not match the data.
+        // 7.1: CRLF follows as many bytes of data as the size states.
         ("2\r\nabc\r\n", ChunkEnd),
         ("2\r\nab\n", ChunkEnd),
         ("2\r\nab\rx", ChunkEnd),

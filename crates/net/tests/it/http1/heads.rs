@@ -81,7 +81,8 @@ fn start_lines() {
         ("\r\n\r\n\r\nGET / HTTP/1.1\r\n", None),
         ("\nGET / HTTP/1.1\r\n", Some(StartLine)),
         ("\rGET / HTTP/1.1\r\n", Some(StartLine)),
-        // RFC 9112 3: the parts are separated by single spaces, and none may be missing.
+        // RFC 9112 3: single spaces separate the parts, no part may be missing, each must be valid,
+        // and the line ends with CRLF.
         ("GET  / HTTP/1.1\r\n", Some(StartLine)),
         ("GET /  HTTP/1.1\r\n", Some(StartLine)),
         ("GET / HTTP/1.1 \r\n", Some(BareCarriageReturn)),

@@ -1,4 +1,4 @@
-//! Every limit: input that just meets it and input that exceeds it.
+//! Every limit: input within it and input that exceeds it.
 
 use super::transcript::{Said, requests, responses};
 use gatebench_net::http1::Limits;

@@ -97,7 +97,7 @@ fn message() -> impl Strategy<Value = Message> {
         .prop_map(|(fields, body)| Message { fields, body })
 }
 
-/// Bytes composed of the pieces that matter to a decoder, so that deep states are reached.
+/// Bytes composed mostly of pieces that matter to a decoder, so that deep states are reached.
 fn fragments() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static [u8]> = vec![
         b"GET / HTTP/1.1\r\n",

@@ -122,7 +122,7 @@ fn length_of_a_request_body() {
             "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n",
             Err(LengthAndEncoding),
         ),
-        // 5.1: white space before the colon would hide the field from another reader.
+        // 2.2, 5.1: white space before a name or a colon would hide the field from another reader.
         ("Transfer-Encoding : chunked\r\n", Err(FieldName)),
         ("Content-Length\t: 5\r\n", Err(FieldName)),
         (" Content-Length: 5\r\n", Err(FieldName)),

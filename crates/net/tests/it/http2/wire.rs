@@ -73,7 +73,8 @@ pub(super) fn client_preface() -> Vec<u8> {
     [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings(&[])].concat()
 }
 
-/// The last frame of `bytes`, which consist of complete frames: type, stream and payload.
+/// Returns the type, stream and payload of the last frame in `bytes`, which must consist of
+/// complete frames.
 pub(super) fn last_frame(mut bytes: &[u8]) -> (u8, u32, Vec<u8>) {
     let mut last = None;
     while !bytes.is_empty() {

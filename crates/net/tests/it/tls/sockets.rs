@@ -271,7 +271,8 @@ impl OpenSsl {
             .spawn()
             .expect("openssl is missing; run scripts/install-test-deps");
         let output = BufReader::new(child.stdout.take().unwrap());
-        // OpenSSL prints the line `ACCEPT 127.0.0.1:40123` when it listens and has read its files.
+        // OpenSSL prints a line such as `ACCEPT 127.0.0.1:40123` once it has read its files and
+        // listens.
         let port = output.lines().map(Result::unwrap).find_map(|line| {
             let address: SocketAddr = line.strip_prefix("ACCEPT ")?.parse().ok()?;
             Some(address.port())

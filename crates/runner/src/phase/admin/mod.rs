@@ -129,7 +129,7 @@ struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    /// Makes a call and waits until it takes effect.
+    /// Makes a call and, unless it only reads the route, waits until it takes effect.
     fn act(
         &self,
         verb: AdminVerb,
@@ -156,7 +156,8 @@ impl Speaker<'_> {
         Ok(())
     }
 
-    /// Sends requests below a path, on new connections, until the response has this status.
+    /// Sends requests below a path, on new connections, until the response has this status, but not
+    /// longer than [`EFFECT_TIMEOUT`].
     fn until_status(&self, path: &str, status: u16) -> Result<(), String> {
         let path = format!("{}{}", path.trim_end_matches('/'), self.rounds.ask);
         let request = Request::new("GET", &path);

@@ -64,7 +64,7 @@ impl<'a> Calling<'a> {
         record
     }
 
-    /// Counts the calls that were due but not made by the end of the load, after `done` calls.
+    /// Counts the calls that were due but not made by the end of the load; `done` calls were made.
     fn count_unmade(&self, done: usize, load_ns: u64, record: &mut AdminLoadRecord) {
         let calls = &self.calls.calls;
         let due = due_within(self.every_ns, self.measure_ns, load_ns);
@@ -92,7 +92,8 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the remaining calls of the round, after `done` calls. Stops at the first failure.
+    /// Makes the remaining calls of the last round; `done` calls have been made in all rounds.
+    /// Stops at the first failure.
     fn end_round(&self, done: usize) {
         for (_, request) in left(&self.calls.calls, done) {
             if call(&self.calls, request, self.interrupt).is_err() {
@@ -102,7 +103,8 @@ impl<'a> Calling<'a> {
     }
 }
 
-/// Returns the time of a call after `done` others, counted from the start of the measurement.
+/// Returns the time at which the call that follows `done` others is due, counted from the start of
+/// the measurement.
 fn due_ns(done: usize, every_ns: u64) -> u64 {
     every_ns.saturating_mul(done as u64 + 1)
 }

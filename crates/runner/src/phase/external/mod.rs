@@ -64,8 +64,8 @@ pub(crate) fn measure(
     driven.measure()
 }
 
-/// Returns the scenario with the paths to request. The direct variant and the null gateway do not
-/// strip the prefixes of routes, so they are stripped here.
+/// Returns the scenario with the paths to request. For the direct variant and the null gateway,
+/// which do not strip the prefixes of routes, the paths have no prefixes.
 fn asked(context: &TrialContext<'_>) -> Scenario {
     let mut scenario = context.scenario.clone();
     if !context.variant.is_control() {

@@ -83,12 +83,12 @@ pub(super) fn assemble(
     }
 }
 
-/// Returns the number of responses to requests that the gateway itself must serve. A load generator
-/// does not report which request a response belongs to. If the gateway must serve only some of the
-/// requests, all responses count whose status class the checks of these requests permit; without
-/// classes, all responses count. In a scenario with one group, the result is at most the expected
-/// number of these requests plus a tolerance, so that a gateway that refuses all requests does not
-/// appear to be right.
+/// Returns the number of responses to requests that the gateway itself must serve. An external load
+/// generator does not report which request a response belongs to. If the gateway must serve only
+/// some of the requests, every response counts whose status class the checks of these requests
+/// permit; if the classes are unknown, every response counts. If the classes are known and the
+/// scenario has one group, the result is at most the expected number of these requests plus a
+/// tolerance, so that a gateway that refuses all requests does not appear to be correct.
 fn meant_for_gateway(figures: &Figures, workload: &Workload) -> u64 {
     let by_gateway = workload.answered_by_gateway.iter().flatten();
     let all = workload.requests().zip(by_gateway);

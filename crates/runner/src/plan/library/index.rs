@@ -190,9 +190,9 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// Returns the assumed kind of a file without any of the keys, so that its mistakes are reported:
-/// the kind of the file's folder, or a scenario if the file is at the top. Files in other folders
-/// have no kind.
+/// Returns the assumed kind of a file that lacks a key for its kind, so that its mistakes are
+/// reported: the kind of the file's folder, or a scenario if the file is at the top. Files in other
+/// folders have no kind.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;
     if parent == folder {

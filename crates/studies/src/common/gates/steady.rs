@@ -95,7 +95,7 @@ pub(super) fn untested(view: &View) -> Option<Reason> {
                 "Steady state was not tested: {} records no figures over time.",
                 external.engine
             ),
-            "Repeat the run with gatebench's own load generator (omit --engine), whose loads are tested.",
+            "Repeat the run with gatebench's own load generator: omit --engine and, in a specification, replace `script` by `path`.",
         ),
         None => (
             format!(

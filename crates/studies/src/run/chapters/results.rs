@@ -260,7 +260,7 @@ fn range(estimate: &Estimate) -> String {
     }
 }
 
-/// Formats a whole number without decimals, and any other number with three significant digits. The
+/// Formats a whole number without decimals, and any other number as [`three_figures`] does. The
 /// unit is the script's own.
 fn number(value: f64) -> String {
     match value.fract() == 0.0 {

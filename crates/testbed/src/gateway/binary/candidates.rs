@@ -27,7 +27,8 @@ pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     }))
 }
 
-/// Returns the programs of every version that gatebench has installed in its data folder.
+/// Returns the programs of every version of the gateway that gatebench has installed in its data
+/// folder.
 pub(super) fn installed_versions(folder: &Folder) -> Vec<PathBuf> {
     let gateways = installed::data_folder().map(|data| data.join("gateways"));
     let entries = gateways.and_then(|gateways| fs::read_dir(gateways).ok());

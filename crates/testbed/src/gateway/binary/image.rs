@@ -14,10 +14,11 @@ use crate::error::DriverError;
 use crate::gateway::folder::Folder;
 use crate::system::owner::Owner;
 
-/// The file descriptor limit of a command that prints a program's version or tests an extra.
+/// The file descriptor limit of a container in which a program prints its version or an extra is
+/// tested.
 const NOFILE: u64 = 1_024;
 
-/// An image in a container engine on this machine.
+/// An image in the container engine of the machine that the gateway runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundImage {
     /// The image's name as requested, such as `docker.io/library/kong:3.9`.
@@ -30,7 +31,7 @@ pub struct FoundImage {
     pub(crate) socket: PathBuf,
 }
 
-/// `image` replaces the folder's image.
+/// Finds the gateway's program in `image` or, if that is none, in the folder's image.
 pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, DriverError> {
     let spec = &folder.spec;
     let container = spec.container.clone().unwrap_or_else(|| Container {

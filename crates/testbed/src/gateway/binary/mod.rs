@@ -85,8 +85,8 @@ impl FoundBinary {
 
 impl Folder {
     /// Checks that the gateway supports everything that a scenario needs, and that the required
-    /// extras are where its program is. A folder with a user's configuration always passes, because
-    /// only the parity check can prove what the configuration does.
+    /// extras are where its program is and can be used. A folder with a user's configuration always
+    /// passes, because only the parity check can prove what the configuration does.
     ///
     /// # Errors
     /// [`Unsupported`] lists the features that the gateway lacks.

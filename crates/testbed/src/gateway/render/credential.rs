@@ -23,7 +23,8 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("jwks", jwks);
 }
 
-/// `{{ password | htpasswd_sha }}`: `{SHA}` and the password's SHA-1, as in htpasswd files.
+/// `{{ password | htpasswd_sha }}`: `{SHA}` and the password's SHA-1 in Base64, as in htpasswd
+/// files.
 fn htpasswd_sha(password: &str) -> String {
     format!("{{SHA}}{}", STANDARD.encode(Sha1::digest(password)))
 }

@@ -65,8 +65,8 @@ fn haproxy_argument(text: &str) -> Result<String, Error> {
     haproxy_string(&format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// `{{ text | lua_string }}`: a Lua string. Bytes other than letters, digits, spaces and a few
-/// punctuation marks are written as numbers, which every version of Lua accepts.
+/// `{{ text | lua_string }}`: a Lua string. Bytes other than ASCII letters, digits, spaces and a
+/// few punctuation marks are written as numbers, which every version of Lua accepts.
 fn lua_string(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || " -_./:=".contains(c) => c.to_string(),
@@ -105,7 +105,7 @@ fn regex_literal(text: &str) -> String {
 }
 
 /// `{{ text | regex_bytes }}`: like `regex_literal`, for places where neither quotes nor spaces can
-/// be escaped. All bytes other than letters, digits, `/`, `-` and `_` are written as numbers.
+/// be escaped. All bytes other than ASCII letters, digits, `/`, `-` and `_` are written as numbers.
 fn regex_bytes(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || "/-_".contains(c) => c.to_string(),
@@ -114,8 +114,8 @@ fn regex_bytes(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// `{{ name | word }}`: lower case, with `_` for everything but letters and digits; `X-Api-Key`
-/// becomes `x_api_key`, as in nginx's `$http_x_api_key`.
+/// `{{ name | word }}`: lower case, with `_` for everything but ASCII letters and digits;
+/// `X-Api-Key` becomes `x_api_key`, as in nginx's `$http_x_api_key`.
 fn word(text: &str) -> String {
     text.to_ascii_lowercase()
         .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
@@ -142,8 +142,8 @@ fn seconds(text: &str) -> Result<f64, Error> {
     }
 }
 
-/// `{{ routes | settings_of("api_key") }}`: the distinct settings of this policy in all routes, for
-/// gateways that declare settings once and refer to them in routes.
+/// `{{ routes | settings_of("api_key") }}`: the distinct settings of this policy in these routes,
+/// for gateways that declare settings once and refer to them in routes.
 pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Error> {
     let mut found: Vec<Value> = Vec::new();
     for route in routes.try_iter()? {

@@ -84,8 +84,9 @@ impl PingPong {
         })
     }
 
-    /// Returns the process that is charged for softirq; unknown if softirq took too little time,
-    /// other processes used the core, or the rounds disagree.
+    /// Returns the process that is charged for softirq. If no round proves that processes are
+    /// charged, the result is [`SoftirqPayer::Nobody`] only if all undisturbed rounds with enough
+    /// softirq agree and there are enough of them; otherwise, it is unknown.
     pub fn judge(&self) -> SoftirqPayer {
         let least_ns = TICKS_MIN * self.tick_ns;
         let large = self.rounds.iter().filter(|it| it.interrupts_ns >= least_ns);

@@ -14,8 +14,8 @@ use super::{Profile, ProfileError};
 const WRITTEN: Duration = Duration::from_millis(300);
 
 /// The profiler of a running gateway. Each process of the gateway appends lines to a separate file.
-/// A line contains the time in milliseconds since 1970, the CPU time of a stack in nanoseconds
-/// since the previous line with this stack, and the stack. Its functions are separated by
+/// A line contains the time, in milliseconds since 1970; the CPU time that a stack used since the
+/// previous line with this stack, in nanoseconds; and the stack, whose functions are separated by
 /// semicolons, the outermost first.
 #[derive(Clone, Debug)]
 pub struct OwnProfiler {

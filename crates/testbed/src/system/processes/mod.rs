@@ -50,7 +50,7 @@ pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|(_, ticks)| ticks)
 }
 
-/// Returns whether a process has ended, and its start.
+/// Returns whether a process has ended, and when it started, in ticks since boot.
 fn stat(pid: u32) -> Option<(bool, u64)> {
     stat_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }

@@ -1,10 +1,10 @@
 //! The calculator, a SOAP 1.1 service with the four basic operations on 32-bit integers.
 //!
 //! POST `/ws` takes an operation in the envelope's body. GET `/ws/calculator.wsdl` returns the
-//! description of the service. The header `X-Soap-Region` of every response names the calculator
-//! that sent it, and thus shows to which of the calculators a gateway forwarded a message. If an
-//! operand occurs more than once, its last value is used. The response to a message that cannot be
-//! processed is a fault with status 500.
+//! description of the service. The header `X-Soap-Region` of the service's responses names the
+//! calculator that sent them, and thus shows to which of the calculators a gateway forwarded a
+//! message. If an operand occurs more than once, its last value is used. The response to a message
+//! that cannot be processed is a fault with status 500.
 
 mod message;
 

@@ -1,5 +1,5 @@
-//! Malicious messages, each with its processing and expected outcome. They are the cases of the
-//! battery and the seeds of the search.
+//! Malicious and unusual messages, each with its processing and expected outcome. They are the
+//! cases of the battery and, except for those in gzip, the seeds of the search.
 
 mod broken;
 mod compared;

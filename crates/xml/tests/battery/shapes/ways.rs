@@ -31,7 +31,7 @@ pub enum Way {
     Response,
     /// A response without SOAP is transformed.
     Transformed,
-    /// All nodes' parents and ancestors are selected.
+    /// The parents of elements `i` and the ancestors of all leaves are selected.
     Upward,
     /// The target is found by selecting parents and ancestors.
     UpwardRoute,
@@ -184,7 +184,7 @@ fn options(way: Way) -> Options {
         Way::Routed | Way::UpwardRoute | Way::TranslatedRoute => {
             options.targets = expressions(way).iter().map(target).collect();
         }
-        // The result is no longer an envelope, which does not matter here.
+        // Most of these results are not envelopes, so none of them is validated as one.
         Way::Sorted
         | Way::Keyed
         | Way::Paths

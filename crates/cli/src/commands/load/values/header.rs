@@ -1,4 +1,4 @@
-//! `-H`: the user's headers. Headers that the load generator sets itself are refused.
+//! `-H`: the user's headers. Headers that the load generator controls are refused.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Headers {
     pub host: Option<String>,
 }
 
-/// Headers that the load generator sets, because framing and keep-alive depend on them.
+/// Headers that the load generator controls, because framing and keep-alive depend on them.
 const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
 pub(crate) fn parse(lines: &[String]) -> Result<Headers, String> {

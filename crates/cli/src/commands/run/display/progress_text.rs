@@ -23,8 +23,8 @@ pub fn trial_in_words(trial: &Trial, plan: &Plan) -> String {
     )
 }
 
-/// Describes a run that does not have the length of its suite, `length   smoke: 1 block in place of
-/// 10; ...`; `None` for the full length.
+/// Describes how the length of a run differs from that of its suite: `length   smoke: 1 block in
+/// place of 10; ...`. Returns `None` for the full length.
 pub fn length_in_words(plan: &Plan) -> Option<String> {
     let planned = plan.length.as_ref()?;
     let word = planned.length.as_str();
