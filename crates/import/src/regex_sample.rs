@@ -1,66 +1,101 @@
 //! Finds a string that a regular expression matches, and the literal text that every match begins
 //! with.
 
-use std::iter::Peekable;
+use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
-use std::str::Chars;
+use std::rc::Rc;
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use crate::log::Log;
 
-const DEPTH_MAX: usize = 16;
+/// The maximum depth of nested groups and quantifiers.
+const DEPTH_MAX: u32 = 32;
 
-/// The maximum number of repetitions that a quantifier may require.
-const REPEAT_MAX: usize = 64;
+/// The maximum number of characters in a sample, without padding.
+const CHARS_MAX: usize = 4095;
 
-/// The maximum size of a sample in bytes, without padding. Nested quantifiers multiply the size.
-const BYTES_MAX: usize = 4096;
+/// The maximum difference between the minimum length of a sample and its length, in characters. A
+/// repeated group adds several characters at a time.
+const EXCESS_MAX: usize = 64;
 
-/// Returns a string that the expression matches, or `None` if the expression is invalid, contains
-/// an unsupported construct or exceeds a limit.
+/// The maximum number of shifted sets of lengths that are computed for an expression. It takes some
+/// tenths of a second to compute them.
+const SHIFTS_MAX: usize = 2_000_000;
+
+/// The characters that a sample contains if a class allows them, the preferred ones first.
+const PREFERRED: &str = "xaA1-_.~";
+
+/// Returns a string that the expression matches, with as few repetitions as possible. Returns
+/// `None` if the expression is invalid, contains an unsupported construct or exceeds a limit, or if
+/// the string contains a control character or a character outside ASCII.
 pub(crate) fn sample(expression: &str) -> Option<String> {
-    longer(expression, 0).map(|(text, _)| text)
+    let mut text = String::new();
+    shortest(&parsed(expression)?, &mut text)?;
+    let is_printable = text.chars().all(|c| (' '..='~').contains(&c));
+    matched(expression, text).filter(|_| is_printable)
 }
 
-/// Returns a string like [`sample`] whose number of characters is in the range. An expression need
-/// not match the whole string.
+/// Returns a path that the expression matches, like [`sample`].
+pub(crate) fn sample_path(expression: &str) -> Option<String> {
+    sample(expression).filter(|it| !it.contains(' '))
+}
+
+/// Returns a string like [`sample`], but of any characters, whose number of characters is in the
+/// range. An expression need not match the whole string.
 pub(crate) fn sample_of_length(expression: &str, range: &RangeInclusive<usize>) -> Option<String> {
-    let (shortest, is_final) = longer(expression, 0)?;
-    let length = shortest.chars().count();
-    let missing = range.start().saturating_sub(length);
-    if missing == 0 || !is_final {
-        let is_short = length + missing <= *range.end();
-        return is_short.then(|| shortest + &"x".repeat(missing));
+    if range.is_empty() {
+        return None;
     }
-    // A repeated group adds several characters at a time, so more characters than are missing may
-    // be necessary.
-    let samples = (missing..=missing + REPEAT_MAX).filter_map(|extra| longer(expression, extra));
-    let mut samples = samples.map(|(text, _)| text);
-    samples.find(|sample| range.contains(&sample.chars().count()))
-}
-
-/// Returns a sample in which quantifiers add up to `extra` characters to the shortest sample. The
-/// flag is true if the expression may fail to match when more text follows the sample.
-fn longer(expression: &str, extra: usize) -> Option<(String, bool)> {
-    let mut parser = Parser {
-        chars: expression.chars().peekable(),
-        depth: 0,
-        extra,
-        is_final: false,
+    let whole = parsed(expression)?;
+    let alternatives = match whole.kind() {
+        HirKind::Alternation(all) => &all[..],
+        _ => std::slice::from_ref(&whole),
     };
-    let text = parser.alternatives()?;
-    let is_whole = parser.chars.next().is_none();
-    is_whole.then_some((text, parser.is_final))
+    let mut samples = alternatives.iter().filter_map(|it| of_length(it, range));
+    samples.find_map(|it| matched(expression, it))
 }
 
-/// Returns a path that an expression matches, like [`sample`]. If no such path is found, adds a
-/// note that the path `text` gets no request.
+fn of_length(part: &Hir, range: &RangeInclusive<usize>) -> Option<String> {
+    let mut text = String::new();
+    shortest(part, &mut text)?;
+    let length = text.chars().count();
+    if range.contains(&length) {
+        return Some(text);
+    }
+    // The sample consists of the first alternatives, and others may be shorter.
+    if length > *range.end() || is_final(part) {
+        return exact(part, range);
+    }
+    let missing = range.start() - length;
+    Some(text + &"x".repeat(missing))
+}
+
+/// Returns a match of the whole part whose length is in the range, and as short as possible.
+fn exact(part: &Hir, range: &RangeInclusive<usize>) -> Option<String> {
+    let most = (*range.end()).min(range.start().saturating_add(EXCESS_MAX));
+    let mut sampler = Sampler {
+        most: most.min(CHARS_MAX),
+        shifts_left: SHIFTS_MAX,
+        sets: HashMap::new(),
+    };
+    let all = sampler.lengths(part)?.all.clone();
+    let length = (*range.start()..=sampler.most).find(|it| all.has(*it))?;
+    let mut text = String::new();
+    sampler.build(part, length, &mut text)?;
+    Some(text)
+}
+
+/// Returns a path that an expression matches, like [`sample_path`]. If no such path is found, adds
+/// a note that the path `text` gets no request.
 pub(crate) fn sample_of(
     expression: &str,
     text: &str,
     span: &Range<usize>,
     log: &mut Log<'_>,
 ) -> Option<String> {
-    let sample = sample(expression);
+    let sample = sample_path(expression);
     if sample.is_none() {
         let what = format!("the path {text}: no request can be generated for it");
         log.simplified(span, what);
@@ -116,181 +151,338 @@ fn has_alternatives(expression: &str) -> bool {
     false
 }
 
-struct Parser<'e> {
-    chars: Peekable<Chars<'e>>,
-    depth: usize,
-    /// The number of characters that quantifiers may still add.
-    extra: usize,
-    /// True if the sample contains an assertion that text after the sample may violate.
-    is_final: bool,
+/// Parses an expression. Atomic groups match what ordinary groups match first, and `\Z` is another
+/// name of `\z`.
+fn parsed(expression: &str) -> Option<Hir> {
+    let expression = with_escaped_classes(expression);
+    let expression = expression.replace("(?>", "(?:").replace("\\Z", "\\z");
+    let mut parser = ParserBuilder::new().nest_limit(DEPTH_MAX).build();
+    parser.parse(&expression).ok()
 }
 
-impl Parser<'_> {
-    /// Returns the sample of the first alternative.
-    fn alternatives(&mut self) -> Option<String> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return None;
-        }
-        let first = self.sequence()?;
-        let (extra, is_final) = (self.extra, self.is_final);
-        while self.chars.next_if_eq(&'|').is_some() {
-            self.sequence()?;
-        }
-        (self.extra, self.is_final) = (extra, is_final);
-        self.depth -= 1;
-        Some(first)
-    }
-
-    fn sequence(&mut self) -> Option<String> {
-        let mut text = String::new();
-        while let Some(&c) = self.chars.peek() {
-            if c == '|' || c == ')' {
-                break;
+/// Escapes the characters of classes that only regex-syntax treats specially: a bracket, a doubled
+/// `&` or `~`, and a hyphen next to a class such as `\w`.
+fn with_escaped_classes(expression: &str) -> String {
+    let mut text = String::with_capacity(expression.len());
+    let mut chars = expression.chars().peekable();
+    let (mut in_class, mut is_first, mut after_class) = (false, false, false);
+    while let Some(c) = chars.next() {
+        let was_after_class = std::mem::take(&mut after_class);
+        match c {
+            '\\' => {
+                let escaped = chars.next();
+                after_class = escaped.is_some_and(|it| "wWdDsS".contains(it));
+                text.push(c);
+                text.extend(escaped);
             }
-            self.chars.next();
-            text += &self.repeated(c)?;
-            if text.len() > BYTES_MAX {
-                return None;
+            '[' if !in_class => {
+                (in_class, is_first) = (true, true);
+                text.push(c);
+                continue;
             }
-        }
-        Some(text)
-    }
-
-    /// Returns the sample of an atom with its quantifier. Additional copies of the atom supply the
-    /// extra characters. Quantifiers inside the copies supply the rest, because they can add fewer
-    /// characters at a time.
-    fn repeated(&mut self, c: char) -> Option<String> {
-        let extra = std::mem::take(&mut self.extra);
-        let start = self.chars.clone();
-        let shortest = self.atom(c)?;
-        let (least, most) = self.quantifier()?;
-        let end = self.chars.clone();
-        let length = shortest.chars().count();
-        let more = (extra / length.max(1)).min(most.saturating_sub(least));
-        self.extra = extra - more * length;
-        let mut copies = least + more;
-        let mut text = String::new();
-        while copies > 0 && self.extra > 0 {
-            let before = self.extra;
-            self.chars = start.clone();
-            text += &self.atom(c)?;
-            copies -= 1;
-            if self.extra == before {
-                break;
+            '^' if in_class && is_first => {
+                text.push(c);
+                continue;
             }
-        }
-        self.chars = end;
-        Some(text + &shortest.repeat(copies))
-    }
-
-    fn atom(&mut self, c: char) -> Option<String> {
-        Some(match c {
-            '^' => String::new(),
-            '$' => self.assertion(),
-            '.' => "x".into(),
-            '[' => self.class()?.to_string(),
-            '(' => self.group()?,
-            '\\' => self.escape()?,
-            '*' | '+' | '?' => return None,
-            c => c.to_string(),
-        })
-    }
-
-    fn escape(&mut self) -> Option<String> {
-        Some(match self.chars.next()? {
-            'd' => "1".into(),
-            'w' | 'S' | 'D' => "x".into(),
-            'A' => String::new(),
-            'b' | 'z' | 'Z' => self.assertion(),
-            '-' => "-".into(),
-            c if !c.is_alphanumeric() => c.to_string(),
-            _ => return None,
-        })
-    }
-
-    /// Returns the empty text of an assertion that text after the sample may violate.
-    fn assertion(&mut self) -> String {
-        self.is_final = true;
-        String::new()
-    }
-
-    fn group(&mut self) -> Option<String> {
-        if self.chars.next_if_eq(&'?').is_some() {
-            match self.chars.next()? {
-                ':' | '>' => {}
-                'P' => {
-                    self.chars.next_if_eq(&'<')?;
-                    self.rest_of_name()?;
-                }
-                '<' if matches!(self.chars.peek(), Some('=' | '!')) => return None,
-                '<' => self.rest_of_name()?,
-                'i' => drop(self.chars.next_if_eq(&':')?),
-                _ => return None,
+            ']' if in_class && !is_first => {
+                in_class = false;
+                text.push(c);
             }
-        }
-        let text = self.alternatives()?;
-        self.chars.next_if_eq(&')')?;
-        Some(text)
-    }
-
-    fn rest_of_name(&mut self) -> Option<()> {
-        self.chars.find(|c| *c == '>').map(drop)
-    }
-
-    fn class(&mut self) -> Option<char> {
-        let is_negated = self.chars.next_if_eq(&'^').is_some();
-        let mut members = Vec::new();
-        loop {
-            let c = self.chars.next()?;
-            match c {
-                ']' if !members.is_empty() => break,
-                '\\' => {
-                    let sample = self.escape()?;
-                    members.push(sample.chars().next()?);
-                }
+            '[' if chars.peek() == Some(&':') => {
                 // A POSIX class, such as [:alnum:].
-                '[' if self.chars.peek() == Some(&':') => {
-                    self.chars.find(|c| *c == ']')?;
-                    members.push('x');
+                text.push(c);
+                while let Some(c) = chars.next_if(|c| *c != ']') {
+                    text.push(c);
                 }
-                c => members.push(c),
+                text.extend(chars.next());
+            }
+            '-' if in_class && (was_after_class || next_is_class(&chars)) => text += "\\-",
+            '[' | '&' | '~' if in_class => text.extend(['\\', c]),
+            c => text.push(c),
+        }
+        is_first = false;
+    }
+    text
+}
+
+fn next_is_class(chars: &std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    let mut chars = chars.clone();
+    chars.next() == Some('\\') && chars.next().is_some_and(|it| "wWdDsS".contains(it))
+}
+
+/// Returns the sample unless the expression does not match it, for example because of an assertion
+/// in the middle.
+fn matched(expression: &str, sample: String) -> Option<String> {
+    let compiled = regex_lite::Regex::new(expression);
+    let is_match = compiled.map_or(true, |it| it.is_match(&sample));
+    is_match.then_some(sample)
+}
+
+/// Reports whether a part contains an assertion that text after the sample may violate.
+fn is_final(part: &Hir) -> bool {
+    let is_start = |look| matches!(look, Look::Start | Look::StartLF | Look::StartCRLF);
+    part.properties()
+        .look_set()
+        .iter()
+        .any(|look| !is_start(look))
+}
+
+/// Appends the match with the first alternatives and the fewest repetitions.
+fn shortest(part: &Hir, text: &mut String) -> Option<()> {
+    match part.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(literal) => text.push_str(std::str::from_utf8(&literal.0).ok()?),
+        HirKind::Class(class) => text.push(member(class)?),
+        HirKind::Capture(group) => shortest(&group.sub, text)?,
+        HirKind::Concat(all) => all.iter().try_for_each(|it| shortest(it, text))?,
+        HirKind::Alternation(all) => shortest(all.first()?, text)?,
+        HirKind::Repetition(repeated) => {
+            for _ in 0..repeated.min {
+                let before = text.len();
+                shortest(&repeated.sub, text)?;
+                if text.len() == before {
+                    break;
+                }
             }
         }
-        if !is_negated {
-            return members.into_iter().find(|c| *c != '-');
+    }
+    // A character has at most four bytes.
+    let is_short = text.len() <= CHARS_MAX || text.chars().count() <= CHARS_MAX;
+    is_short.then_some(())
+}
+
+/// Returns a character of a class, or `None` if the class is empty.
+fn member(class: &Class) -> Option<char> {
+    let ranges: Vec<RangeInclusive<char>> = match class {
+        Class::Unicode(class) => class.iter().map(|it| it.start()..=it.end()).collect(),
+        Class::Bytes(class) => class
+            .iter()
+            .map(|it| char::from(it.start())..=char::from(it.end()))
+            .collect(),
+    };
+    let letters = ('a'..='z').chain('A'..='Z').chain('0'..='9');
+    let others = ('!'..='~').chain([' ']);
+    let mut wanted = PREFERRED.chars().chain(letters).chain(others);
+    let found = wanted.find(|c| ranges.iter().any(|range| range.contains(c)));
+    found.or_else(|| ranges.first().map(|range| *range.start()))
+}
+
+/// Builds matches of a given length.
+struct Sampler {
+    /// The maximum length of a match, in characters.
+    most: usize,
+    shifts_left: usize,
+    /// The sets of each part, by its address.
+    sets: HashMap<*const Hir, Rc<Sets>>,
+}
+
+/// The lengths of a part's matches.
+struct Sets {
+    all: Lengths,
+    /// For a repetition, the lengths of 0, 1, 2 ... copies. The last number of copies stands for
+    /// all greater numbers if the set no longer changes.
+    of_copies: Vec<Lengths>,
+}
+
+impl Sampler {
+    /// Returns the lengths of all matches of a part that have at most `most` characters. Returns
+    /// `None` if computing them takes too long.
+    fn lengths(&mut self, part: &Hir) -> Option<Rc<Sets>> {
+        let address = std::ptr::from_ref(part);
+        if let Some(known) = self.sets.get(&address) {
+            return Some(Rc::clone(known));
         }
-        let mut others = ['x', '1', '-', '_'].into_iter();
-        others.find(|c| !members.contains(c))
+        let mut of_copies = Vec::new();
+        let all = match part.kind() {
+            HirKind::Empty | HirKind::Look(_) => Lengths::of(0),
+            HirKind::Literal(literal) => {
+                Lengths::of(String::from_utf8_lossy(&literal.0).chars().count())
+            }
+            HirKind::Class(class) if member(class).is_some() => Lengths::of(1),
+            HirKind::Class(_) => Lengths::none(),
+            HirKind::Capture(group) => self.lengths(&group.sub)?.all.clone(),
+            HirKind::Concat(all) => {
+                let mut sums = Lengths::of(0);
+                for part in all {
+                    let own = self.lengths(part)?;
+                    sums = self.plus(&sums, &own.all)?;
+                }
+                sums
+            }
+            HirKind::Alternation(all) => {
+                let mut any = Lengths::none();
+                for part in all {
+                    any.add(&self.lengths(part)?.all);
+                }
+                any
+            }
+            HirKind::Repetition(repeated) => {
+                of_copies = self.copies(repeated)?;
+                let mut any = Lengths::none();
+                let fewest = (repeated.min as usize).min(of_copies.len() - 1);
+                of_copies[fewest..].iter().for_each(|it| any.add(it));
+                any
+            }
+        };
+        let sets = Rc::new(Sets { all, of_copies });
+        self.sets.insert(address, Rc::clone(&sets));
+        Some(sets)
     }
 
-    /// Returns the minimum and the maximum number of repetitions, or `None` if the quantifier is
-    /// invalid or its minimum exceeds [`REPEAT_MAX`].
-    fn quantifier(&mut self) -> Option<(usize, usize)> {
-        let (least, most) = match self.chars.next_if(|c| "*?+{".contains(*c)) {
-            None => return Some((1, 1)),
-            Some('+') => (1, usize::MAX),
-            Some('?') => (0, 1),
-            Some('{') => {
-                let mut words = String::new();
-                loop {
-                    match self.chars.next()? {
-                        '}' => break,
-                        c => words.push(c),
+    /// Returns [`Sets::of_copies`]. The last set is empty if more copies would be too long.
+    fn copies(&mut self, repeated: &Repetition) -> Option<Vec<Lengths>> {
+        let of_one = self.lengths(&repeated.sub)?;
+        let limit = repeated.max.map_or(usize::MAX, |it| it as usize);
+        let mut all = vec![Lengths::of(0)];
+        while all.len() <= limit {
+            let last = &all[all.len() - 1];
+            let next = self.plus(last, &of_one.all)?;
+            if next == *last {
+                break;
+            }
+            let is_empty = next.is_empty();
+            all.push(next);
+            if is_empty {
+                break;
+            }
+        }
+        Some(all)
+    }
+
+    /// Appends a match of a part with exactly `length` characters. Returns `None` if there is none.
+    /// The first parts of a sequence become as long as possible.
+    fn build(&mut self, part: &Hir, length: usize, text: &mut String) -> Option<()> {
+        match part.kind() {
+            HirKind::Capture(group) => self.build(&group.sub, length, text),
+            HirKind::Concat(all) => self.sequence(all, length, text),
+            HirKind::Alternation(all) => {
+                for part in all {
+                    if self.lengths(part)?.all.has(length) {
+                        return self.build(part, length, text);
                     }
                 }
-                let words = words.as_str();
-                let (least, most) = words.split_once(',').unwrap_or((words, words));
-                let number = |word: &str, default: usize| match word.trim() {
-                    "" => Some(default),
-                    word => word.parse().ok(),
-                };
-                (number(least, 0)?, number(most, usize::MAX)?)
+                None
             }
-            Some(_) => (0, usize::MAX),
+            HirKind::Repetition(repeated) => self.repetition(part, repeated, length, text),
+            _ => shortest(part, text),
+        }
+    }
+
+    fn sequence(&mut self, parts: &[Hir], length: usize, text: &mut String) -> Option<()> {
+        // For each part, the lengths of all later parts together, the last part first.
+        let mut rests = vec![Lengths::of(0)];
+        for part in parts.iter().skip(1).rev() {
+            let own = self.lengths(part)?;
+            let rest = self.plus(&rests[rests.len() - 1], &own.all)?;
+            rests.push(rest);
+        }
+        let mut left = length;
+        for (part, rest) in parts.iter().zip(rests.iter().rev()) {
+            let own = longest(&self.lengths(part)?.all, rest, left)?;
+            self.build(part, own, text)?;
+            left -= own;
+        }
+        Some(())
+    }
+
+    fn repetition(
+        &mut self,
+        part: &Hir,
+        repeated: &Repetition,
+        length: usize,
+        text: &mut String,
+    ) -> Option<()> {
+        let (sets, of_one) = (self.lengths(part)?, self.lengths(&repeated.sub)?);
+        let of_copies = &sets.of_copies;
+        let fewest = (repeated.min as usize).min(of_copies.len() - 1);
+        let mut copies = (fewest..of_copies.len()).find(|it| of_copies[*it].has(length))?;
+        let mut left = length;
+        while copies > 0 && left > 0 {
+            copies -= 1;
+            let own = longest(&of_one.all, &of_copies[copies], left)?;
+            self.build(&repeated.sub, own, text)?;
+            left -= own;
+        }
+        Some(())
+    }
+
+    /// Returns the sums of a length of each set that are at most `most`.
+    fn plus(&mut self, a: &Lengths, b: &Lengths) -> Option<Lengths> {
+        let (few, many) = if a.count() < b.count() {
+            (a, b)
+        } else {
+            (b, a)
         };
-        self.chars.next_if(|c| matches!(c, '?' | '+'));
-        (least <= REPEAT_MAX).then_some((least, most))
+        self.shifts_left = self.shifts_left.checked_sub(few.count())?;
+        let mut sums = Lengths::none();
+        for length in (0..=self.most).filter(|it| few.has(*it)) {
+            sums.add_shifted(many, length);
+        }
+        sums.keep_up_to(self.most);
+        Some(sums)
+    }
+}
+
+/// Returns the longest length of the first set that leaves a length of the second one.
+fn longest(own: &Lengths, rest: &Lengths, left: usize) -> Option<usize> {
+    let mut lengths = (0..=left).rev();
+    lengths.find(|it| own.has(*it) && rest.has(left - it))
+}
+
+/// A set of lengths from 0 to [`CHARS_MAX`], one bit for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lengths(Vec<u64>);
+
+impl Lengths {
+    fn none() -> Self {
+        Self(vec![0; CHARS_MAX / 64 + 1])
+    }
+
+    /// Returns the set of one length, which is empty if the length exceeds [`CHARS_MAX`].
+    fn of(length: usize) -> Self {
+        let mut set = Self::none();
+        if let Some(word) = set.0.get_mut(length / 64) {
+            *word = 1 << (length % 64);
+        }
+        set
+    }
+
+    fn has(&self, length: usize) -> bool {
+        let word = self.0.get(length / 64).copied().unwrap_or(0);
+        (word >> (length % 64)) & 1 == 1
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    fn add(&mut self, other: &Self) {
+        let words = self.0.iter_mut().zip(&other.0);
+        words.for_each(|(to, from)| *to |= from);
+    }
+
+    /// Adds each length of the other set, increased by `by`.
+    fn add_shifted(&mut self, other: &Self, by: usize) {
+        let (words, bits) = (by / 64, by % 64);
+        for at in words..self.0.len() {
+            self.0[at] |= other.0[at - words] << bits;
+            if bits > 0 && at > words {
+                self.0[at] |= other.0[at - words - 1] >> (64 - bits);
+            }
+        }
+    }
+
+    fn keep_up_to(&mut self, most: usize) {
+        let beyond = most + 1;
+        if let Some(word) = self.0.get_mut(beyond / 64) {
+            *word &= (1 << (beyond % 64)) - 1;
+        }
+        let further = self.0.iter_mut().skip(beyond / 64 + 1);
+        further.for_each(|word| *word = 0);
     }
 }
 
@@ -308,6 +500,15 @@ mod tests {
             ("/a\\.b/[^/]+/c", Some("/a.b/x/c")),
             ("/(v1|v2)/items/?", Some("/v1/items")),
             ("/(?<id>[a-f0-9]{4})", Some("/aaaa")),
+            ("/[^a-z]/[^\\w]", Some("/A/-")),
+            ("/(?>a|b)c\\Z", Some("/ac")),
+            ("a^b", None),
+            ("^[\\w-.]+@[a&&b[^]+$", Some("x@a")),
+            ("/[^[\\]]+", Some("/x")),
+            ("/[[:digit:]~~-]", Some("/1")),
+            ("/a\\sb", Some("/a b")),
+            ("/a\\nb", None),
+            ("/[а-я]", None),
             ("/(?P<id>\\w+)/.*", Some("/x/")),
             ("\\.(jpg|png)$", Some(".jpg")),
             ("/(?=x)", None),
@@ -323,27 +524,40 @@ mod tests {
     #[test]
     fn a_sample_has_the_wanted_length() {
         for (expression, range, expected) in [
-            ("^[a-z0-9_]+$", 3..=9, Some("aaa")),
+            ("^[a-z0-9_]+$", 3..=9, Some("xxx")),
             ("^[A-Z]{2,4}-?\\d*$", 6..=8, Some("AAAA-1")),
             ("^(ab)+$", 5..=6, Some("ababab")),
             ("^(ab)+$", 5..=5, None),
-            ("^(a|b+)c*$", 3..=3, Some("acc")),
-            ("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", 3..=63, Some("aaa")),
-            ("^([a-z]+\\.)*[a-z]+$", 3..=3, Some("a.a")),
-            ("^([a-z]+\\.)*[a-z]+$", 6..=6, Some("aa.a.a")),
-            ("^(\\+[0-9]+ )?[0-9]+$", 3..=3, Some("000")),
-            ("^(\\+[0-9]+ )?[0-9]+$", 7..=7, Some("+0000 0")),
-            ("^([a-z]+){2}$", 5..=5, Some("aaaaa")),
-            ("^([a-z]+){2}$", 6..=6, Some("aaaaaa")),
+            ("^(a|b+)c*$", 3..=3, Some("bbb")),
+            ("^(a|b{5})$", 3..=9, Some("bbbbb")),
+            ("^(abc|d)$", 1..=2, Some("d")),
+            ("^([a-z]{900})+$", 901..=9000, None),
+            (
+                "^(a|(b{0,999}){999}c{2000})+$",
+                1001..=1001,
+                Some(&*"a".repeat(1001)),
+            ),
+            (
+                "^([a-z]{1,500})+-$",
+                1000..=1000,
+                Some(&*("x".repeat(999) + "-")),
+            ),
+            ("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", 3..=63, Some("xxx")),
+            ("^([a-z]+\\.)*[a-z]+$", 3..=3, Some("x.x")),
+            ("^([a-z]+\\.)*[a-z]+$", 6..=6, Some("xxxx.x")),
+            ("^(\\+[0-9]+ )?[0-9]+$", 3..=3, Some("111")),
+            ("^(\\+[0-9]+ )?[0-9]+$", 7..=7, Some("+1111 1")),
+            ("^([a-z]+){2}$", 5..=5, Some("xxxxx")),
+            ("^([a-z]+){2}$", 6..=6, Some("xxxxxx")),
             ("^(a?){3}$", 2..=2, Some("aa")),
             ("^(a?)*$", 2..=2, Some("aa")),
             ("^a{3}$", 0..=2, None),
             ("^a?$", 2..=2, None),
             ("^https?://", 12..=99, Some("http://xxxxx")),
             ("^/", 3..=3, Some("/xx")),
-            ("^[a-z]", 3..=9, Some("axx")),
+            ("^[a-z]", 3..=9, Some("xxx")),
             ("a|b$", 2..=2, Some("ax")),
-            ("a$|b", 2..=2, None),
+            ("a$|b", 2..=2, Some("bx")),
             ("^(a$|b)", 2..=2, None),
             ("^a\\$", 3..=3, Some("a$x")),
             ("^a\\z", 2..=2, None),
@@ -353,6 +567,8 @@ mod tests {
             let sample = sample_of_length(expression, &range);
             assert_eq!(sample.as_deref(), expected, "{expression}");
         }
+        let empty = RangeInclusive::new(9, 3);
+        assert_eq!(sample_of_length("^[a-z]", &empty), None);
     }
 
     #[test]

@@ -141,10 +141,19 @@ impl Lexer<'_> {
 
     fn number(&mut self) {
         let start = self.at;
-        self.skip_while(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+        self.skip_while(is_part);
+        let is_decimal = radix(&self.text[start..self.at]).is_none();
+        let ends_in_e = self.text[start..self.at].ends_with(['e', 'E']);
+        if is_decimal && ends_in_e && matches!(self.peek(), Some('+' | '-')) {
+            self.at += 1;
+            self.skip_while(is_part);
+        }
         let text = self.text[start..self.at].replace('_', "");
-        let number = match text.strip_prefix("0x") {
-            Some(hex) => i64::from_str_radix(hex, 16).ok().map(|it| it as f64),
+        let number = match radix(&text) {
+            Some(radix) => u64::from_str_radix(&text[2..], radix)
+                .ok()
+                .map(|it| it as f64),
             None => text.parse().ok(),
         };
         self.push(Kind::Number(number.unwrap_or(f64::NAN)), start);
@@ -243,6 +252,16 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || "_$#".contains(c)
 }
 
+/// Returns the base that a prefix such as `0x` gives a number; `None` for a decimal number.
+fn radix(number: &str) -> Option<u32> {
+    match number.get(..2)? {
+        "0x" | "0X" => Some(16),
+        "0o" | "0O" => Some(8),
+        "0b" | "0B" => Some(2),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -263,6 +282,24 @@ mod tests {
             panic!("{template:?}");
         };
         assert_eq!((texts.len(), &text[expressions[0].clone()]), (2, "e.f({})"));
+    }
+
+    #[test]
+    fn numbers_of_every_form_are_read() {
+        let number = |text: &str| match &tokens(text)[..] {
+            [token] => token.kind.clone(),
+            all => panic!("{text}: {} tokens", all.len()),
+        };
+        for (text, value) in [
+            ("1e-3", 0.001),
+            ("2.5E+2", 250.0),
+            ("0xe", 14.0),
+            ("0B101", 5.0),
+            ("0o17", 15.0),
+        ] {
+            assert_eq!(number(text), Kind::Number(value));
+        }
+        assert_eq!(tokens("0xe-1").len(), 3);
     }
 
     proptest! {

@@ -112,7 +112,8 @@ fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -
         );
         return operations;
     };
-    for path in paths.entries() {
+    let is_extension = |key: &str| key.starts_with("x-");
+    for path in paths.entries().iter().filter(|it| !is_extension(&it.key)) {
         if !path.key.starts_with('/') {
             let message = format!("the path `{}` does not begin with /", path.key);
             log.problem(&path.key_span, message, "write a path such as /pets/{id}");

@@ -36,7 +36,7 @@ impl Hint {
         Some(Self {
             host,
             prefix: regex_sample::literal_prefix(expression),
-            sample: regex_sample::sample(expression).filter(|it| it.starts_with('/'))?,
+            sample: regex_sample::sample_path(expression).filter(|it| it.starts_with('/'))?,
         })
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn of_hints(
         for request in &mut scenario.requests {
             request.checks = vec![Check::StatusIn(vec![200, beyond])];
         }
-        // The load exhausts the limit, so check parity only before the load.
+        // The load may exhaust the limit, so check parity only before the load.
         for case in &mut scenario.parity {
             case.when = When::Before;
         }

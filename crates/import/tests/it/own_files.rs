@@ -17,6 +17,10 @@ fn included(pattern: &str) -> io::Result<Vec<(String, String)>> {
         let text = format!("include chain-{next};\n");
         return Ok(vec![(pattern.into(), text)]);
     }
+    if pattern == "many/*" {
+        let file = |number: u32| (format!("many/{number}"), String::new());
+        return Ok((0..501).map(file).collect());
+    }
     let (name, text) = match pattern {
         "conf.d/*.conf" => ("conf.d/a.conf", "upstream more { server more:80; }\n"),
         "headers.conf" => ("headers.conf", "add_header X-A a;\n"),
@@ -190,6 +194,10 @@ fn parts_that_cannot_run_in_a_trial_are_refused_with_their_line() {
         (
             "http { include chain-1; }\n",
             "chain-8:1:1: includes are nested more than 8 levels deep; move the",
+        ),
+        (
+            "http { include many/*; }\n",
+            "x:1:8: more than 500 files are included; import a configuration",
         ),
         (
             "frontend a\n  bind :80\n",

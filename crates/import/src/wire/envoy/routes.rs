@@ -6,7 +6,7 @@ use crate::wire::scenario::Hint;
 use crate::wire::tree::mappings;
 
 /// Returns a hint for each route that leads to a cluster, unless the route has conditions on
-/// headers or no path can be generated for it.
+/// headers, query parameters or gRPC, or no path can be generated for it.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
     let nodes = listener.into_iter().flat_map(mappings);
     let mut hints = Vec::new();
@@ -28,8 +28,9 @@ fn hint(route: &Node, host: Option<String>) -> Option<Hint> {
         return None;
     }
     let condition = route.get("match")?;
-    // A path is not enough to match a route with conditions on headers.
-    if condition.get("headers").is_some() || condition.get("grpc").is_some() {
+    // A path is not enough to match a route with other conditions.
+    let others = ["headers", "query_parameters", "grpc"];
+    if others.iter().any(|key| condition.get(key).is_some()) {
         return None;
     }
     let text = |key: &&str| condition.get(key).and_then(Node::text);

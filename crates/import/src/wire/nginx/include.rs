@@ -36,7 +36,8 @@ impl<'r> Reader<'r> {
     /// shows.
     ///
     /// # Errors
-    /// An included file has mistakes, or the includes are circular or nested too deeply.
+    /// An included file has mistakes, the includes are circular or nested too deeply, or there are
+    /// more than [`FILES_MAX`] included files.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(source, &source.directives, &[source.file.as_str()])
     }
@@ -60,6 +61,11 @@ impl<'r> Reader<'r> {
                 continue;
             }
             let files = self.load(directive.arg(0))?;
+            if self.count > FILES_MAX {
+                let message = format!("more than {FILES_MAX} files are included");
+                let help = "import a configuration that includes fewer files";
+                return Err(refused(source, directive, message, help));
+            }
             for file in files.iter() {
                 if stack.contains(&file.file.as_str()) {
                     let message = format!("{} includes itself", file.file);
