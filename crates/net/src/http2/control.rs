@@ -234,9 +234,11 @@ impl Connection {
     }
 
     /// Reports whether the stream was neither opened nor skipped (RFC 9113 5.1.1). Streams with
-    /// even numbers belong to the server, which opens none.
+    /// even numbers belong to the server, which opens none. After a server's last GOAWAY, streams
+    /// above `last_stream` count as opened, because their frames must be ignored (RFC 9113 6.8).
     pub(super) fn is_unopened(&self, number: u32) -> bool {
-        number.is_multiple_of(2) || number > self.last_stream
+        let ignores_new = self.role == Role::Server && self.going_away;
+        number.is_multiple_of(2) || (number > self.last_stream && !ignores_new)
     }
 }
 

@@ -77,6 +77,7 @@ impl Connection {
             return self.on_late_block(number);
         }
         if self.going_away {
+            self.budgets.spend(Flood::IdleFrames)?;
             return Ok(None);
         }
         self.last_stream = number;

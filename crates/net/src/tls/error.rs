@@ -9,7 +9,7 @@ use rustls::{AlertDescription, CertificateError, Error};
 use super::Version;
 
 /// The reason why a context cannot be made. The machine causes [`SettingsError::NoSystemRoots`];
-/// the user's settings cause all others.
+/// the user's settings usually cause the others.
 #[derive(Debug, thiserror::Error)]
 #[error("{}; {}", self.what_and_place(), self.remedy())]
 pub enum SettingsError {
@@ -18,7 +18,7 @@ pub enum SettingsError {
         #[source]
         error: io::Error,
     },
-    /// The PEM text with this name, usually that of its file, does not have the required form.
+    /// The PEM text with this name, usually the path of its file, cannot be used.
     Unusable {
         name: String,
         reason: String,
@@ -46,7 +46,8 @@ pub enum SessionError {
     },
     /// A record has an invalid content type, usually because the peer does not speak TLS.
     NotTls,
-    /// The two sides have no version, cipher, or ALPN protocol in common.
+    /// The two sides do not share a necessary feature, for example a version, a cipher or an ALPN
+    /// protocol.
     Incompatible(String),
     /// The peer violated the protocol, or its bytes were altered in transit.
     Protocol(String),
@@ -74,8 +75,8 @@ pub enum CertificateFault {
 }
 
 impl SettingsError {
-    /// The file, or the name of the PEM text, that contains the mistake; `None` if it is in another
-    /// setting.
+    /// The file, or the name of the PEM text, that contains the mistake; `None` if the mistake is
+    /// elsewhere.
     pub fn place(&self) -> Option<String> {
         match self {
             Self::Unreadable { path, .. } => Some(path.display().to_string()),
@@ -104,7 +105,7 @@ impl SettingsError {
             Self::Versions { min, max } => {
                 format!("no TLS version is at least {min} and at most {max}")
             }
-            Self::Refused(reason) => format!("these TLS settings are incompatible: {reason}"),
+            Self::Refused(reason) => format!("these TLS settings cannot be used: {reason}"),
         }
     }
 

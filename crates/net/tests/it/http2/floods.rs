@@ -78,6 +78,42 @@ fn headers_of_reset_streams_are_limited() {
     );
 }
 
+/// Until a client receives the server's GOAWAY frame, it may still open streams.
+#[test]
+fn frames_of_streams_after_a_goaway_are_ignored() {
+    let mut server = server();
+    server.feed(&get(1));
+    server.connection.go_away(&mut server.out);
+    let data = frame(DATA, 0, 3, b"body");
+    let late = [post(3), data, window_update(3, 1)].concat();
+    server.feed(&late);
+    server.feed(&reset(3, ErrorCode::CANCEL));
+    assert_eq!((server.error, server.streams.len()), (None, 1));
+    let stream = server.streams[0];
+    let block = Block::response(204);
+    server
+        .connection
+        .respond(stream, &block, b"", true, &mut server.out);
+    assert_eq!(last_frame(&server.out).0, HEADERS);
+}
+
+#[test]
+fn streams_after_a_goaway_are_limited() {
+    let mut server = server();
+    server.feed(&get(1));
+    server.connection.go_away(&mut server.out);
+    for at in 0..10 {
+        server.feed(&get(2 * at + 3));
+        assert_eq!(server.error, None, "stream {}", 2 * at + 3);
+    }
+    server.feed(&get(23));
+    let flood = Flood::IdleFrames;
+    assert_eq!(
+        server.error,
+        Some(ProtocolError::Flood { flood, limit: 10 })
+    );
+}
+
 #[test]
 fn empty_data_frames_are_limited() {
     assert_bounded(Flood::EmptyData, 5, |_| frame(DATA, 0, 1, b""));
