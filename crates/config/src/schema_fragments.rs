@@ -113,8 +113,13 @@ pub fn json_pointer(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// The name of a signal to a gateway, without `SIG`.
-pub fn signal(_: &mut SchemaGenerator) -> Schema {
+/// The name of the signal of an action, without `SIG`.
+pub fn action_signal(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": ["HUP", "USR1", "USR2", "WINCH"]})
+}
+
+/// The name of the signal that stops a gateway, without `SIG`.
+pub fn stop_signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 

@@ -290,11 +290,16 @@ fn count(
         if whole.fract() == 0.0 {
             return Ok((Quantity::Number(counted), whole));
         }
-        let percent = whole * 100.0;
-        return Err(value.wrong(format!(
-            "the value '{}' is neither a share nor a whole number: write a share as {name_of}<{percent}%",
-            value.text
-        )));
+        // A number below 1 is probably a share. Six decimals hide the error of the multiplication.
+        let percent = if whole < 1.0 { whole * 100.0 } else { whole };
+        let percent = (percent * 1e6).round() / 1e6;
+        let can_be_share = counted != Counted::Requests && percent > 0.0 && percent <= 100.0;
+        let remedy = match can_be_share {
+            true => format!(": write a share as {percent}%"),
+            false => String::new(),
+        };
+        let text = value.text;
+        return Err(value.wrong(format!("the value '{text}' is not a whole number{remedy}")));
     };
     if counted == Counted::Requests {
         return Err(

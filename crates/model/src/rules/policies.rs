@@ -10,6 +10,9 @@ use super::{http, not_zero, soap};
 /// Policies that identify the consumer.
 const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
 
+/// Policies that a route can have only once.
+const SINGLE: [&str; 4] = ["consumer_header", "openapi", "redis_rate_limit", "soap"];
+
 pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     let entries = || route.list("policies").iter().flat_map(Node::entries);
     let mut mocked = false;
@@ -20,8 +23,11 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
         }
         mocked |= entry.key == "mock";
         policy(entry, problems);
-        let mut before = entries().take(at);
-        let is_known = before.any(|one| AUTHENTICATIONS.contains(&one.key.as_str()));
+        let before = || entries().take(at);
+        if SINGLE.contains(&entry.key.as_str()) && before().any(|one| one.key == entry.key) {
+            second(entry, problems);
+        }
+        let is_known = before().any(|one| AUTHENTICATIONS.contains(&one.key.as_str()));
         match entry.key.as_str() {
             "rate_limit" => rate_limit(entry, is_known, problems),
             "redis_rate_limit" => {
@@ -69,6 +75,15 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
         }
         _ => {}
     }
+}
+
+fn second(entry: &Entry, problems: &mut Vec<Problem>) {
+    let message = format!("the route has a second `{}`", entry.key);
+    let help = match entry.key.as_str() {
+        "soap" => "write both directions in one policy",
+        _ => "remove one of them, or use another route",
+    };
+    problems.push(entry.problem(message, help));
 }
 
 /// Checks the names of a stylesheet's parameters, which cannot have a namespace prefix.

@@ -318,8 +318,15 @@ fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a case with `reaches_upstream: true` can reach the upstream.
+/// Checks that a case with `reaches_upstream: true` can reach the upstream, and that a case counts
+/// the bytes of a body only before the load.
 fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>) {
+    if let Some(bytes) = case.entry("upstream_body_bytes")
+        && case.text_of("when") != Some("before")
+    {
+        let message = "late requests of the load would change the number of bytes";
+        problems.push(bytes.problem(message, "add `when: before` to the case"));
+    }
     let reaches = case.entry("reaches_upstream");
     let Some(reaches) = reaches.filter(|it| it.value.flag() == Some(true)) else {
         return;

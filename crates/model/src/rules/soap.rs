@@ -69,15 +69,10 @@ pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a route with `soap` has only one `soap`, and no other policy that edits bodies.
+/// Checks that a route with `soap` has no other policy that edits bodies.
 pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
-    let mut soap = policies.iter().filter(|entry| entry.key == "soap");
-    if soap.next().is_none() {
+    if !policies.iter().any(|entry| entry.key == "soap") {
         return;
-    }
-    if let Some(second) = soap.next() {
-        let message = "the route has a second `soap`";
-        problems.push(second.problem(message, "write both directions in one policy"));
     }
     let is_edit = |entry: &&&Entry| EDITS.contains(&entry.key.as_str());
     for edit in policies.iter().filter(is_edit) {

@@ -1,4 +1,4 @@
-//! The A/B test of a plan, which runs two gateways, one of them twice.
+//! A/B tests, which run two gateways, one of them twice.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,9 @@ impl DecisiveMetric {
         match self {
             Self::Cpu => phase.side_by_side,
             Self::Throughput => !phase.side_by_side && matches!(phase.shape, Shape::Closed(_)),
-            Self::AddedP50 | Self::AddedP99 => matches!(phase.shape, Shape::Open(_)),
+            Self::AddedP50 | Self::AddedP99 => {
+                !phase.side_by_side && matches!(phase.shape, Shape::Open(_))
+            }
             Self::Memory => false,
         }
     }

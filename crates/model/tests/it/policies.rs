@@ -35,6 +35,25 @@ fn valid_policies_are_accepted() {
 }
 
 #[test]
+fn a_policy_that_a_route_can_have_once_is_refused_the_second_time() {
+    let found = mistakes(
+        "      - api_key: {header: X-Api-Key}
+      - consumer_header: {header: X-A}
+      - consumer_header: {header: X-B}
+      - redis_rate_limit: {limit: 1, window: 1s}
+      - rate_limit: {limit: 1, window: 1s}
+      - rate_limit: {limit: 2, window: 1s}
+      - redis_rate_limit: {limit: 2, window: 1s}
+",
+    );
+    let expected = [
+        (3, "the route has a second `consumer_header`".to_owned()),
+        (7, "the route has a second `redis_rate_limit`".to_owned()),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn every_mistake_is_reported_at_its_line() {
     let found = mistakes(
         "      - basic_auth: {realm: 'a \"b\"'}
