@@ -1,6 +1,6 @@
 //! Checks a gateway folder without measuring the gateway. For each scenario that the gateway
 //! supports, the check starts the gateway, sends the parity cases one after another, and stops the
-//! gateway. As long as no case fails, it also counts the connections to the upstream, sends
+//! gateway. As long as no case fails, the check also counts the connections to the upstream, sends
 //! concurrent requests, and tests the scenario's changes and calls to the admin interface.
 
 mod burst;
@@ -52,8 +52,8 @@ const REUSE_CONNECTIONS_MAX: u64 = 5;
 const WEIGHED_REQUESTS: u64 = 220;
 const WEIGHED_TOLERANCE: f64 = 0.1;
 
-/// The maximum time until changed routes or weights take effect. Traefik waits 2 s for further
-/// changes.
+/// The maximum time until changed routes or weights take effect. It exceeds the 2 s for which
+/// Traefik waits for further changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum numbers of routes and consumers of a scenario that is checked by default. Larger
@@ -78,7 +78,8 @@ pub struct Checked {
     pub scenario: String,
     pub title: String,
     pub outcome: CheckOutcome,
-    /// The end of the gateway's standard error if a case failed; otherwise empty.
+    /// The end of the gateway's standard error if a case failed or a route did not respond;
+    /// otherwise empty.
     pub stderr: String,
     /// The crash or the warning that was found when the gateway was stopped.
     pub stopped_badly: Option<String>,
@@ -102,8 +103,8 @@ pub enum CheckOutcome {
 }
 
 impl Checked {
-    /// Reports whether the gateway does everything that it claims to support and stopped without a
-    /// problem.
+    /// Reports whether the check found no problem: either the gateway does not claim to support the
+    /// scenario, or it passed every test and stopped without a problem.
     pub fn holds(&self) -> bool {
         let proven = match &self.outcome {
             CheckOutcome::NotSupported(_) => true,
@@ -401,7 +402,8 @@ fn prove_weights(
     }
 }
 
-/// Changes the routes of the gateway, and adds the results of the cases for the new routes.
+/// Changes the routes of the gateway, and adds the results of the cases of the changed scenario.
+/// Does nothing if there is no case for the new routes.
 fn prove_later(
     scenario: &Scenario,
     running: &mut Running,
@@ -434,8 +436,7 @@ fn reuse(
     upstream: &[Wire],
     interrupt: &Interrupt,
 ) -> Result<ParityCaseRecord, Abort> {
-    let targets = upstream.len() as u64;
-    let connections_max = REUSE_CONNECTIONS_MAX * targets;
+    let connections_max = REUSE_CONNECTIONS_MAX * upstream.len() as u64;
     let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?.unwrap_or_default();
     for _ in 0..REUSE_REQUESTS {
@@ -445,10 +446,7 @@ fn reuse(
         interrupt.check()?;
     }
     let after = ledger::read(upstream, interrupt)?.unwrap_or_default();
-    // Reading the ledger also opens a connection to each target.
-    let opened = ledger::delta(&before, &after)
-        .connections_accepted
-        .saturating_sub(targets);
+    let opened = ledger::delta(&before, &after).connections_accepted;
     let failure = (opened > connections_max).then(|| {
         let request = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
         [

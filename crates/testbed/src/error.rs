@@ -24,7 +24,7 @@ pub struct Unsupported {
 }
 
 /// An error in preparing, starting, changing or stopping a part of a trial, or in installing a
-/// program for it.
+/// program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -73,7 +73,7 @@ pub enum DriverError {
     NoSuchVersion {
         gateway: String,
         wanted: String,
-        /// The installed programs, with their versions.
+        /// The programs that were found, each with its version if it prints one.
         others: Vec<String>,
     },
     /// No container engine can be used, or the engine does not have the image.
@@ -105,7 +105,7 @@ pub enum DriverError {
         /// The last lines of the process's stderr.
         stderr: String,
     },
-    /// The process runs, but it was not ready in time, or it wrote a fatal line.
+    /// The process runs, but it was not ready in time, or it hung after writing a fatal line.
     #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
         gateway: String,
@@ -146,11 +146,11 @@ pub enum DriverError {
     Died {
         culprit: Culprit,
         /// For a gateway or upstream that gatebench started, the message states how the part ended,
-        /// followed by the last lines of its stderr.
+        /// and may contain the last lines of its stderr.
         message: String,
         remedy: String,
     },
-    #[error("the trial's certificate cannot be used: {0}")]
+    #[error("the trial's certificate cannot be used: {}", .0.what_and_place())]
     Certificate(#[from] SettingsError),
     #[error("cannot limit {gateway} to {limits}: {why}")]
     Limits {
@@ -160,10 +160,12 @@ pub enum DriverError {
     },
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream { message: String, stderr: String },
-    /// The Redis server for a scenario's rate limit is not installed or did not start.
+    /// The Redis server for a scenario's rate limit is not installed, did not print its version, or
+    /// did not start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
     Redis { message: String, stderr: String },
-    /// The PostgreSQL server for a gateway's configuration is not installed or did not start.
+    /// The PostgreSQL server for a gateway's configuration is not installed, or could not be
+    /// prepared or started.
     #[error("PostgreSQL cannot be started: {message}\n{stderr}")]
     Postgres { message: String, stderr: String },
     /// The control plane of a gateway did not start, has ended, or is deliberately down.
@@ -332,7 +334,7 @@ impl Blame for DriverError {
             Self::Redis { .. } => "install Redis with `gatebench install redis` if it is missing, or set the address of a running server in the scenario: `redis: 127.0.0.1:6379`".into(),
             Self::Postgres { .. } => "if a program is missing, install Debian's packages: apt-get install postgresql util-linux; otherwise, fix the problem that the message names".into(),
             Self::ControlPlane { .. } => "read the control plane's logs in the trial's folder, and correct control_plane in gateway.yaml".into(),
-            Self::Certificate(_) => "check the machine's clock".into(),
+            Self::Certificate(error) => error.remedy().into(),
             Self::Limits { .. } => {
                 format!("{NO_GROUPS}; a limit of whole CPUs without a memory limit needs no control group")
             }

@@ -301,19 +301,21 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     for absent in ["a-secret", "db-password", "something-else"] {
         assert!(!of_terraform.contains(absent), "{absent}");
     }
+    // A dry run asks for no confirmation.
+    assert_eq!(plan("terraform:infra --provision --destroy"), of_terraform);
     let refused = start(&bench, "run suite.yaml --hosts terraform:infra --provision").wait();
     refused
         .assert_code(2)
         .assert_says(&["cannot ask for confirmation", "→ add --yes"]);
     let log = bench.read("terraform.log");
-    assert_eq!(log, "-chdir=infra output -json -no-color\n");
+    assert_eq!(log, "-chdir=infra output -json -no-color\n".repeat(2));
 
     let words = "run suite.yaml --dir run --hosts terraform:infra --provision --destroy --yes";
     start(&bench, words).wait().assert_measured();
     assert_nothing_left(&bench);
     let log = bench.read("terraform.log");
     assert_eq!(
-        verbs(&log)[1..],
+        verbs(&log)[2..],
         ["init", "plan", "apply", "output", "plan", "apply"]
     );
     assert!(log.contains("-destroy"), "{log}");

@@ -415,8 +415,8 @@ fn influxdb(word: &str, variables: Variables<'_>) -> Result<Target, TargetError>
     })
 }
 
-/// Returns the URL of OpenTelemetry. The variable for metrics contains a complete URL, and the
-/// variable for all signals a base, to which the path is added.
+/// Returns the URL of the OpenTelemetry collector. The variable for metrics contains the complete
+/// URL. The variable for all signals contains a base, to which `/v1/metrics` is added.
 fn otlp_url(word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     const COMPLETE: &str = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT";
     let complete = variables(COMPLETE).filter(|_| word.is_empty());
@@ -431,7 +431,11 @@ fn otlp_url(word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
 }
 
 fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
-    const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+    // The variable for metrics replaces the one for all signals.
+    const HEADERS: [&str; 2] = [
+        "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+    ];
     // OpenTelemetry treats an empty variable as unset.
     let variables = &|name: &str| variables(name).filter(|it| !it.is_empty());
     let kind = Kind::Otlp;
@@ -439,10 +443,11 @@ fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     let sense = sense(&mut url.query)?;
     let mut all = vec![("Content-Type".into(), "application/x-protobuf".into())];
     all.extend(credentials(&|_| None, &mut url));
-    if let Some(list) = variables(HEADERS) {
+    let set = |name| Some((name, variables(name)?));
+    if let Some((name, list)) = HEADERS.into_iter().find_map(set) {
         // As in W3C Baggage, items may be empty, and values are percent-encoded.
         let items = list.split(',').filter(|it| !it.trim().is_empty());
-        let headers = headers(HEADERS, items, '=')?.into_iter();
+        let headers = headers(name, items, '=')?.into_iter();
         all.extend(headers.map(|(name, value)| (name, decoded(&value))));
     }
     let service = variables("OTEL_SERVICE_NAME").unwrap_or_else(|| "gatebench".into());

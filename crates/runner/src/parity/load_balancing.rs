@@ -13,8 +13,8 @@ use crate::ledger;
 const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target: repeats the first of `samples`, the requests of the
-/// load, or otherwise the first case that reaches the upstream. Returns `None` if there is only one
-/// target, no ledger, or no request to send.
+/// load, to which the gateway does not respond itself, or otherwise the first case that reaches the
+/// upstream. Returns `None` if there is only one target, no ledger, or no request to send.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.
@@ -28,7 +28,8 @@ pub(crate) fn prove(
     // The upstream's list also contains the scenario's additional upstreams, after the targets.
     let targets = place.upstream.len().min(scenario.targets as usize);
     let targets = &place.upstream[..targets];
-    let request = samples.first().or_else(case);
+    let proxied = |request: &&Request| !scenario.gateway_responds_to(request);
+    let request = samples.iter().find(proxied).or_else(case);
     let Some(request) = request.filter(|_| targets.len() > 1) else {
         return Ok(None);
     };

@@ -1,5 +1,7 @@
 //! Finds the requirements of a scenario and its load that a gateway cannot meet.
 
+use std::collections::BTreeSet;
+
 use gatebench_model::Variant;
 use gatebench_model::load::FailingPart;
 
@@ -35,7 +37,8 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
         }
         (_, None) => return None,
     }
-    lacking.dedup();
+    let mut seen = BTreeSet::new();
+    lacking.retain(|it| seen.insert(it.clone()));
     (!lacking.is_empty()).then_some(lacking)
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gatebench_model::gateway::{Action, Lines};
 use rustix::process::Signal;
@@ -21,14 +21,15 @@ use crate::system::command;
 use crate::system::private::write_rendered;
 use crate::system::unix_socket;
 
-/// The timeout for a command, and for each read from and write to a gateway's socket.
+/// The timeout for a command, for each write to a gateway's socket, and for each response.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The maximum length of a line or a response in an error message, in characters.
+/// The maximum length, in characters, of a line of a file, or of the response that [`send`]
+/// received for it, in an error message.
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// The maximum number of bytes that are read from the response to a line.
-const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
+/// The number of bytes of the response to a line after which reading stops.
+const RESPONSE_BYTES_MAX: usize = 64 * 1024;
 
 /// An action whose templates are rendered.
 #[derive(Clone, Debug)]
@@ -41,8 +42,8 @@ pub(crate) struct Ready {
     /// Environment variables that a command gets in addition to those of this process. A command in
     /// a container gets the container's environment instead.
     pub environment: BTreeMap<String, String>,
-    /// The files of each further configuration. Each run of the action first writes the files of
-    /// the next configuration, starting over after the last.
+    /// The files of the configurations that the action applies, in order. Each run of the action
+    /// first writes the files of the next configuration, starting over after the last.
     pub files: Vec<Vec<RenderedFile>>,
     /// The scenario's secrets. [`write_rendered`] restricts who may read a file that contains one.
     pub secrets: Arc<BTreeSet<String>>,
@@ -193,7 +194,8 @@ struct JsonCall {
 fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let socket = work.join(&lines.to);
     for line in lines_of(lines, files)? {
-        let response = response(line, &socket).unwrap_or_else(|error| error.to_string());
+        let until = Instant::now() + ACTION_TIMEOUT;
+        let response = response(line, &socket, until).unwrap_or_else(|error| error.to_string());
         if !response.trim().is_empty() {
             let (line, response) = (shortened(line), shortened(response.trim()));
             return Err(format!("`{line}` at {}: {response}", lines.to));
@@ -202,15 +204,28 @@ fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String
     Ok(())
 }
 
-/// Sends a line, and reads the response until the connection is closed or [`RESPONSE_BYTES_MAX`]
-/// bytes are read.
-fn response(line: &str, socket: &Path) -> io::Result<String> {
+/// Sends a line, and reads the response until the connection is closed or at least
+/// [`RESPONSE_BYTES_MAX`] bytes are read. A gateway that sends it in small pieces cannot extend the
+/// deadline.
+fn response(line: &str, socket: &Path, until: Instant) -> io::Result<String> {
     let mut stream = unix_socket::connect(socket)?;
-    stream.set_read_timeout(Some(ACTION_TIMEOUT))?;
     stream.set_write_timeout(Some(ACTION_TIMEOUT))?;
     stream.write_all(format!("{line}\n").as_bytes())?;
     let mut response = Vec::new();
-    stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response)?;
+    let mut piece = [0; 4096];
+    while response.len() < RESPONSE_BYTES_MAX {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(bytes) => response.extend_from_slice(&piece[..bytes]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
     Ok(String::from_utf8_lossy(&response).into_owned())
 }
 
@@ -307,6 +322,24 @@ mod tests {
             seconds.push(second());
         }
         assert!(seconds.is_sorted_by(|a, b| a < b), "{seconds:?}");
+    }
+
+    #[test]
+    fn a_response_that_drips_ends_at_the_deadline() {
+        let work = tempfile::tempdir().unwrap();
+        let socket = work.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let dripping = thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            while stream.write_all(b" ").is_ok() {
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let until = Instant::now() + Duration::from_millis(200);
+        let error = response("set a 1", &socket, until).unwrap_err();
+        let is_timeout = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+        assert!(is_timeout.contains(&error.kind()), "{error}");
+        dripping.join().unwrap();
     }
 
     #[test]

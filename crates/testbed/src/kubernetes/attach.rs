@@ -26,8 +26,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval between queries of the container's state.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// The container's first process ends after this number of pauses, a day in total, in which
-/// gatebench did not run in the container.
+/// The container's first process ends after this number of consecutive pauses, a day in total, in
+/// which gatebench did not run in the container.
 const PAUSES_ALONE: u32 = 24 * 60;
 const PAUSE_SECONDS: u32 = 60;
 
@@ -50,15 +50,15 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Adds a container to the only running pod that the selector matches, and waits until the
-    /// container runs. `prefix` is the beginning of the name of the folder that gatebench has in
-    /// the container while it runs there.
+    /// container runs. While gatebench runs in the container, a file there that matches `locks`, a
+    /// shell pattern, contains its process ID.
     ///
     /// # Errors
     /// kubectl fails, there is no such pod or more than one, the cluster rejects the container, the
     /// container cannot start or does not start in time, or the run is interrupted.
     pub(crate) fn start(
         attached: &AttachedPod,
-        prefix: &str,
+        locks: &str,
         interrupt: &Interrupt,
     ) -> Result<Self, DriverError> {
         let namespace = Namespace {
@@ -77,7 +77,7 @@ impl Watcher {
             pod: name,
             kubectl,
         };
-        let wait = waiting(FOLDER, prefix, PAUSES_ALONE, PAUSE_SECONDS);
+        let wait = waiting(FOLDER, locks, PAUSES_ALONE, PAUSE_SECONDS);
         watcher.add(pod, &attached.image, &wait)?;
         watcher.wait(interrupt)?;
         Ok(watcher)
@@ -148,15 +148,17 @@ impl Drop for Watcher {
 }
 
 /// Returns the script of the container's first process, which waits until gatebench ends it. The
-/// process ends by itself after this number of pauses in which `folder` had no file with this
-/// prefix.
-fn waiting(folder: &str, prefix: &str, pauses: u32, pause_seconds: u32) -> String {
+/// process ends by itself after this number of consecutive pauses in which no file in `folder` that
+/// matches `locks` contained the ID of a running process.
+fn waiting(folder: &str, locks: &str, pauses: u32, pause_seconds: u32) -> String {
     // Kubernetes replaces `$$` with `$` in a container's command. The trap also ends `sleep`, which
     // would otherwise become a child of the gateway.
     format!(
         "trap 'kill $!; wait; exit 143' TERM; echo $$$$ > {folder}/{PID_FILE}; n=0; \
          while [ $n -lt {pauses} ]; do \
-         n=$((n + 1)); set -- {folder}/{prefix}*; if [ -e \"$1\" ]; then n=0; fi; \
+         n=$((n + 1)); \
+         for lock in {folder}/{locks}; do \
+         {{ read pid < $lock && kill -0 $pid; }} 2> /dev/null && n=0; done; \
          sleep {pause_seconds} & wait $!; done"
     )
 }
@@ -245,23 +247,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let start = || {
-            let script = waiting(&folder.path().display().to_string(), "work-", 20, 0);
+            let script = waiting(&folder.path().display().to_string(), "work-*/lock", 20, 0);
             let script = script.replace("$$", "$");
             let mut command = Command::new("sh");
             command.args(["-c", &script]).spawn().unwrap()
         };
-        let of_gatebench = at("work-1");
-        std::fs::create_dir(&of_gatebench).unwrap();
+        let lock_of = |name: &str, pid: u32| {
+            std::fs::create_dir(at(name)).unwrap();
+            std::fs::write(at(name).join("lock"), format!("{pid}\n")).unwrap();
+        };
+        let mut ended = Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        lock_of("work-1", ended.id());
+        lock_of("work-2", std::process::id());
         let mut waits = start();
         while !at(PID_FILE).exists() {
             thread::sleep(Duration::from_millis(10));
         }
-        // The script would end in less time if it did not find the folder.
+        // The script would end in less time if it did not find the lock of the running process.
         thread::sleep(Duration::from_secs(1));
         let kill = format!("kill {}", waits.id());
         Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert_eq!(waits.wait().unwrap().code(), Some(143));
-        std::fs::remove_dir(&of_gatebench).unwrap();
+        // The remaining folder belongs to a process that has ended.
+        std::fs::remove_dir_all(at("work-2")).unwrap();
         assert_eq!(start().wait().unwrap().code(), Some(0));
     }
 

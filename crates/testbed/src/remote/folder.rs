@@ -1,7 +1,7 @@
 //! The working folder of the remote end: private, and removed at the end or by the next remote end.
 
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,11 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, ope
 use rustix::process::geteuid;
 
 /// The prefix of the folders' names, which random characters follow.
-pub(super) const PREFIX: &str = "gatebench-remote-";
-/// The lock file, which the process that uses the folder keeps locked. The kernel releases the lock
-/// when that process ends.
+const PREFIX: &str = "gatebench-remote-";
+/// A shell pattern for the lock files of all folders.
+pub(super) const LOCKS: &str = "gatebench-remote-*/lock";
+/// The lock file, which contains the process ID of the process that uses the folder. That process
+/// keeps it locked, and the kernel releases the lock when that process ends.
 const LOCK: &str = "lock";
 const PRIVATE: u32 = 0o700;
 /// Every user may write to a folder for temporary files. With these flags, no link in it is
@@ -34,8 +36,9 @@ impl WorkFolder {
             .prefix(&format!("new-{PREFIX}"))
             .permissions(Permissions::from_mode(PRIVATE))
             .tempdir_in(parent)?;
-        let lock = File::create_new(new.path().join(LOCK))?;
+        let mut lock = File::create_new(new.path().join(LOCK))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        writeln!(lock, "{}", std::process::id())?;
         let name = new.path().file_name().unwrap_or_default().to_owned();
         let path = parent.join(name.to_string_lossy().trim_start_matches("new-"));
         // The folder is locked before it has its final name, so that no other remote end removes

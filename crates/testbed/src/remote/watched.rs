@@ -38,7 +38,7 @@ impl WatchedPod {
         launcher: &Launcher,
         interrupt: &Interrupt,
     ) -> Result<Self, DriverError> {
-        let watcher = Watcher::start(pod, folder::PREFIX, interrupt)?;
+        let watcher = Watcher::start(pod, folder::LOCKS, interrupt)?;
         let carrier = Carrier::Pod {
             name: watcher.pod.clone(),
             kubectl: watcher.kubectl.clone(),

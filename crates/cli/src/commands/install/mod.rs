@@ -77,9 +77,11 @@ impl Install {
                     verify(folder, &found.version)?;
                     say_found(folder, &found.version)?;
                 }
-                // A step failed or was only printed, which the output above states.
-                Err(_) if failed.is_some() => {}
+                // The step was only printed, which the output above states.
                 Err(_) if !self.yes && !folder.can_be_installed() => {}
+                Err(_) if failed.is_some() => {
+                    say(&format!("{} is still missing", folder.spec.title))?;
+                }
                 Err(error) => return Err(error.into()),
             }
         }

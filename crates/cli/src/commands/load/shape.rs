@@ -105,7 +105,12 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
             grouped(rate)
         }
     };
-    let mut words = format!("open: {} requests/s", rate(open.rate_per_second));
+    let noun = if handshakes {
+        "connections"
+    } else {
+        "requests"
+    };
+    let mut words = format!("open: {} {noun}/s", rate(open.rate_per_second));
     if let Some(end) = open.ramp_to_per_second {
         words += &format!(" to {}", rate(end));
     }

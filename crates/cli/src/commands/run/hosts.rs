@@ -57,7 +57,9 @@ impl HostsArgs {
             return measure(Some(&self.of_file(word)?));
         };
         let terraform = Terraform::find(folder)?;
-        self.check_questions()?;
+        if !is_dry {
+            self.check_questions()?;
+        }
         let plan = match self.provision && !is_dry {
             true => {
                 terraform.init()?;

@@ -96,14 +96,27 @@ fn variables_of_opentelemetry_apply() {
         let target = target(&format!("otlp={word}"), &variables).unwrap();
         assert_eq!(target.to_string(), format!("otlp={url}"));
     }
+}
+
+#[test]
+fn headers_of_opentelemetry_are_percent_decoded_and_those_for_metrics_replace_the_others() {
     let list = "authorization=Basic%20eA%3D%3D,, a=b,";
-    let target = target("otlp=", &[("OTEL_EXPORTER_OTLP_HEADERS", list)]).unwrap();
-    let headers = &endpoint(&target).headers[1..];
-    let expected = [("authorization", "Basic eA=="), ("a", "b")];
-    assert_eq!(
-        headers,
-        expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
-    );
+    let all = ("OTEL_EXPORTER_OTLP_HEADERS", list);
+    let metrics = ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "c=d");
+    let both = [("authorization", "Basic eA=="), ("a", "b")];
+    for (variables, expected) in [
+        (vec![all], &both[..]),
+        (vec![all, metrics], &[("c", "d")]),
+        (vec![all, (metrics.0, "")], &both),
+    ] {
+        let target = target("otlp=", &variables).unwrap();
+        let headers = &endpoint(&target).headers[1..];
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        assert_eq!(headers, expected);
+    }
 }
 
 #[test]
