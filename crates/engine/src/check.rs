@@ -1,5 +1,7 @@
 //! Checks on responses, compiled before the start.
 
+use std::cell::OnceCell;
+
 use gatebench_model::Check;
 use gatebench_net::http1;
 use memchr::memmem::Finder;
@@ -118,17 +120,22 @@ impl Checks {
     }
 
     pub(crate) fn body(&self, body: &[u8], mut failed: impl FnMut(usize)) {
-        let json = || serde_json::from_slice::<Value>(body);
+        let parsed = OnceCell::new();
+        let json = || {
+            parsed
+                .get_or_init(|| serde_json::from_slice::<Value>(body).ok())
+                .as_ref()
+        };
         for (number, check) in &self.bodies {
             let holds = match check {
                 BodyCheck::Equals(text) => body == text.as_slice(),
                 BodyCheck::Contains(finder) => finder.find(body).is_some(),
-                BodyCheck::Json { path, equals } => json().is_ok_and(|value| {
+                BodyCheck::Json { path, equals } => json().is_some_and(|value| {
                     let found = value.pointer(path);
                     found.is_some_and(|found| json_equal(found, equals))
                 }),
                 BodyCheck::JsonAbsent(path) => {
-                    json().is_ok_and(|value| value.pointer(path).is_none())
+                    json().is_some_and(|value| value.pointer(path).is_none())
                 }
             };
             if !holds {

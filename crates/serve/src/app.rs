@@ -35,9 +35,9 @@ pub(crate) struct App {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) frames: Frames,
     pub(crate) live: Mutex<LiveTrials>,
-    /// The outcomes *completed* and *not supported* of trials. The key consists of the name of the
-    /// run and that of the trial's folder.
-    pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
+    /// The outcomes of trials, each with the stamp of the trial's record. The key consists of the
+    /// name of the run and that of the trial's folder.
+    pub(crate) outcomes: Mutex<HashMap<(String, String), (String, Chip)>>,
     /// The rows of runs that are not in progress, by name. The stamp of a row shows whether the run
     /// has changed.
     rows: Mutex<HashMap<String, (String, Row)>>,

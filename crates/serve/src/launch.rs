@@ -172,11 +172,15 @@ impl Launcher {
     }
 
     /// Starts a run, which outlives the server, in a new directory of `folder`. Returns the name of
-    /// the directory.
+    /// the directory, or `None` if a run that this server started has not ended.
     ///
     /// # Errors
     /// The program, or the thread that watches it, cannot be started.
-    pub(crate) fn start(&self, wanted: &Wanted, folder: &Path) -> io::Result<String> {
+    pub(crate) fn start(&self, wanted: &Wanted, folder: &Path) -> io::Result<Option<String>> {
+        let mut all = locked(&self.started);
+        if all.values().any(|it| !it.has_ended.load(Ordering::Acquire)) {
+            return Ok(None);
+        }
         let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let name = format!("{}-{time}", wanted.suite);
         let mut command = Command::new(&self.launch.program);
@@ -195,17 +199,9 @@ impl Launcher {
         let builder = thread::Builder::new().name("started run".into());
         builder.spawn(watch)?;
         let child = command.spawn()?;
-        locked(&self.started).insert(name.clone(), started);
+        all.insert(name.clone(), started);
         let _ = sender.send(child);
-        Ok(name)
-    }
-
-    /// Reports whether a run that this server started has not ended.
-    pub(crate) fn is_busy(&self) -> bool {
-        let started = locked(&self.started);
-        started
-            .values()
-            .any(|it| !it.has_ended.load(Ordering::Acquire))
+        Ok(Some(name))
     }
 
     /// Returns the last output of a run and whether the run has ended, or `None` if this server did

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::below::Below;
 use crate::live::LIVE;
 use crate::lock::RunLock;
-use crate::run::{MANIFEST, is_complete, read_manifest, stamp, trial_folders};
+use crate::run::{MANIFEST, RECORD, TRIALS, is_complete, read_manifest, stamp, trial_folders};
 use crate::{Manifest, Status, StoreError};
 
 /// The state of a run, which depends on whether its process is alive.
@@ -82,6 +82,12 @@ impl TrialFolder {
         let mut all: Vec<Self> = trial_folders(dir)?.into_iter().map(of).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
+    }
+
+    /// Returns a string that changes if the trial is measured again; `dir` is the folder of the
+    /// run. `None` if the trial has no record.
+    pub fn stamp(&self, dir: &Path) -> Option<String> {
+        stamp(&dir.join(TRIALS).join(&self.name).join(RECORD))
     }
 }
 

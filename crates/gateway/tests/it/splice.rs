@@ -1,4 +1,5 @@
-//! Tests that the null gateway copies any number of bytes in both directions, in any pieces.
+//! Tests that the null gateway copies bytes in both directions, and that it ends both connections
+//! of a pair.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,6 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use gatebench_net::Backend;
+
+use crate::common::backends;
 
 /// Starts a server that sends back all bytes that it receives, and closes each connection after the
 /// client does.
@@ -42,12 +45,10 @@ fn spliced(backend: Backend, target: SocketAddr, ask: impl FnOnce(SocketAddr)) {
     serving.join().unwrap().unwrap();
 }
 
-const BACKENDS: [Backend; 2] = [Backend::Epoll, Backend::Uring];
-
 #[test]
 fn bytes_come_back_even_if_the_reader_pauses() {
     let sent: Vec<u8> = (0..4_000_000_u32).map(|at| (at * 7 % 251) as u8).collect();
-    for backend in BACKENDS {
+    for backend in backends() {
         spliced(backend, echo(), |address| {
             let mut stream = TcpStream::connect(address).unwrap();
             let mut writer = stream.try_clone().unwrap();
@@ -67,7 +68,7 @@ fn bytes_come_back_even_if_the_reader_pauses() {
 
 #[test]
 fn a_connection_is_kept_for_all_messages() {
-    for backend in BACKENDS {
+    for backend in backends() {
         spliced(backend, echo(), |address| {
             let mut stream = TcpStream::connect(address).unwrap();
             for number in 0_u32..200 {
@@ -86,7 +87,7 @@ fn a_target_that_refuses_ends_the_connection() {
         .unwrap()
         .local_addr()
         .unwrap();
-    for backend in BACKENDS {
+    for backend in backends() {
         spliced(backend, refusing, |address| {
             let mut stream = TcpStream::connect(address).unwrap();
             let _ = stream.write_all(b"x");
@@ -118,7 +119,7 @@ fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
             });
         }
     });
-    for backend in BACKENDS {
+    for backend in backends() {
         spliced(backend, target, |address| {
             let mut stream = TcpStream::connect(address).unwrap();
             stream.shutdown(Shutdown::Write).unwrap();

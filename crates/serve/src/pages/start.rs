@@ -60,14 +60,13 @@ pub(crate) fn run(app: &App, form: &[(String, String)]) -> Result<Response, Prob
         ));
     }
     let wanted = Wanted::of(form, &launcher.launch)?;
-    if launcher.is_busy() || app.is_measuring()? {
-        return Err(Problem::Conflict(
-            "another run is in progress, and two runs would disturb each other: wait until it ends"
-                .into(),
-        ));
-    }
-    let started = launcher.start(&wanted, app.folder.path());
-    let name = started
-        .map_err(|error| Problem::Conflict(format!("the run cannot be started: {error}")))?;
+    let failed = |error| Problem::Conflict(format!("the run cannot be started: {error}"));
+    let started = match app.is_measuring()? {
+        true => None,
+        false => launcher.start(&wanted, app.folder.path()).map_err(failed)?,
+    };
+    let busy =
+        "another run is in progress, and two runs would disturb each other: wait until it ends";
+    let name = started.ok_or_else(|| Problem::Conflict(busy.into()))?;
     Ok(Redirect::to(&href_of_run(&name)).into_response())
 }

@@ -65,8 +65,7 @@ pub(crate) fn of_folder(page: &str, files: Vec<StoredFile>) -> Vec<FileLink> {
     files.into_iter().map(link).collect()
 }
 
-/// The outcome of a trial. The outcomes *completed* and *not supported* are read from the disk only
-/// once.
+/// The outcome of a trial. A record is read again only if it has changed.
 pub(crate) fn outcome_of(
     app: &App,
     run: &str,
@@ -77,25 +76,22 @@ pub(crate) fn outcome_of(
     if folder.is_live && is_running {
         return Chip::new("running", "running");
     }
-    if !folder.is_complete {
+    let Some(stamp) = folder.stamp(dir) else {
         return Chip::new("failed", "abandoned");
-    }
+    };
     let key = (run.to_owned(), folder.name.clone());
-    if let Some(known) = locked(&app.outcomes).get(&key) {
+    if let Some((_, known)) = locked(&app.outcomes).get(&key).filter(|it| it.0 == stamp) {
         return known.clone();
     }
-    let read = StoredTrial::read(dir, &folder.name);
-    let outcome = match read.ok().flatten().map(|it| it.record.outcome) {
+    let read = StoredTrial::read(dir, &folder.name).ok().flatten();
+    let outcome = match read.map(|it| it.record.outcome) {
         Some(Outcome::Completed) => Chip::new("", "completed"),
         Some(Outcome::NotSupported { .. }) => Chip::new("", "not supported"),
         Some(Outcome::Failed { .. }) => Chip::new("failed", "failed"),
         Some(Outcome::Interrupted) => Chip::new("open", "interrupted"),
-        None => Chip::new("failed", "unreadable"),
+        None => return Chip::new("failed", "unreadable"),
     };
-    // A trial with another outcome may be measured again.
-    if outcome.class.is_empty() {
-        locked(&app.outcomes).insert(key, outcome.clone());
-    }
+    locked(&app.outcomes).insert(key, (stamp, outcome.clone()));
     outcome
 }
 
@@ -176,7 +172,7 @@ impl View {
                 redaction.text(&capitalized(remedy)),
             ]),
             Outcome::NotSupported { policies } => Some([
-                format!("The gateway does not support {}.", policies.join(", ")),
+                format!("Not supported: {}.", policies.join(", ")),
                 String::new(),
             ]),
             _ => None,

@@ -40,14 +40,16 @@ impl Law {
     }
 
     /// Returns the number of cores beyond which additional cores lower the throughput, √((1 − σ) ÷
-    /// κ) but at least 1, or `None` if κ is 0 or the law is linear.
+    /// κ) but at least 1, or `None` if additional cores never lower it: the law is linear, or κ is
+    /// 0 and σ is at most 1.
     pub fn peak_cores(&self) -> Option<f64> {
         match *self {
+            Self::Universal { contention, .. } if contention > 1.0 => Some(1.0),
             Self::Universal {
                 contention,
                 coherency,
                 ..
-            } if coherency > 0.0 => Some(((1.0 - contention).max(0.0) / coherency).sqrt().max(1.0)),
+            } if coherency > 0.0 => Some(((1.0 - contention) / coherency).sqrt().max(1.0)),
             _ => None,
         }
     }

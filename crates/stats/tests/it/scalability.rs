@@ -83,6 +83,19 @@ fn the_peak_is_near_the_published_one() {
 }
 
 #[test]
+fn more_than_full_contention_has_its_peak_at_one_core() {
+    let law = |contention: f64| Law::Universal {
+        per_core: 100.0,
+        contention,
+        coherency: 0.0,
+    };
+    assert_eq!(law(0.5).peak_cores(), None);
+    let falling = law(2.0);
+    assert_eq!(falling.peak_cores(), Some(1.0));
+    assert!(falling.at(2.0) < falling.at(1.0));
+}
+
+#[test]
 fn a_law_without_noise_is_recovered_and_sized() {
     let law = Law::Universal {
         per_core: 10_000.0,

@@ -247,6 +247,7 @@ impl Timed {
             let weights = [of_a, of_b].map(|it| it.max(1) as f64);
             Some((a * weights[0] + b * weights[1]) / (weights[0] + weights[1]))
         };
+        self.add_buckets(next);
         self.mean_ns = mean((self.mean_ns, self.count), (next.mean_ns, next.count));
         let (to, from) = (&mut self.measured, &next.measured);
         to.mean_ns = mean((to.mean_ns, to.count), (from.mean_ns, from.count));
@@ -255,14 +256,33 @@ impl Timed {
         if self.resolution_ns != next.resolution_ns {
             self.resolution_ns = None;
         }
-        // Buckets with different bounds cannot be added up.
-        if self.bounds_ns == next.bounds_ns {
-            let add = |to: &mut [u64], from: &[u64]| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-            };
-            add(&mut self.up_to, &next.up_to);
-            add(&mut to.up_to, &from.up_to);
+    }
+
+    /// Adds up the buckets. Their counts are cumulative, so the sums at the bounds that both
+    /// records have are exact.
+    fn add_buckets(&mut self, next: &OwnLatencyRecord) {
+        if next.count == 0 {
+            return;
         }
+        if self.count == 0 {
+            self.bounds_ns = next.bounds_ns.clone();
+            self.up_to = next.up_to.clone();
+            self.measured.up_to = next.measured.up_to.clone();
+            return;
+        }
+        let place = |bound| next.bounds_ns.iter().position(|it| it == bound);
+        let bounds = self.bounds_ns.iter().enumerate();
+        let common: Vec<(usize, usize)> = bounds
+            .filter_map(|(own, bound)| Some((own, place(bound)?)))
+            .collect();
+        let sums = |a: &[u64], b: &[u64]| -> Vec<u64> {
+            let places = common.iter();
+            let sum = |(own, other): &(usize, usize)| Some(a.get(*own)? + b.get(*other)?);
+            places.filter_map(sum).collect()
+        };
+        self.up_to = sums(&self.up_to, &next.up_to);
+        self.measured.up_to = sums(&self.measured.up_to, &next.measured.up_to);
+        self.bounds_ns = common.iter().map(|(own, _)| self.bounds_ns[*own]).collect();
     }
 
     fn cells(&self) -> Vec<FigureCell> {
@@ -326,5 +346,42 @@ fn covers(part: Covers) -> &'static str {
         Covers::Gateway => "gateway",
         Covers::RequestSide => "request side",
         Covers::Upstream => "upstream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatebench_store::MeasuredTimes;
+
+    use super::*;
+
+    fn record(bounds_ns: &[u64], up_to: &[u64], count: u64) -> OwnLatencyRecord {
+        OwnLatencyRecord {
+            metric: "m".into(),
+            kind: LatencyKind::Histogram,
+            covers: Covers::Request,
+            count,
+            mean_ns: None,
+            resolution_ns: None,
+            bounds_ns: bounds_ns.into(),
+            up_to: up_to.into(),
+            measured: MeasuredTimes {
+                count,
+                up_to: up_to.into(),
+                ..MeasuredTimes::default()
+            },
+        }
+    }
+
+    #[test]
+    fn buckets_are_added_up_at_the_bounds_that_all_blocks_have() {
+        let blocks = [
+            record(&[], &[], 0),
+            record(&[1, 2, 5], &[10, 20, 30], 40),
+            record(&[2, 5, 9], &[1, 2, 3], 4),
+        ];
+        let sum = Timed::over(&blocks.iter().collect::<Vec<_>>());
+        assert_eq!((sum.bounds_ns, sum.up_to), (vec![2, 5], vec![21, 32]));
+        assert_eq!((sum.measured.up_to, sum.count), (vec![21, 32], 44));
     }
 }

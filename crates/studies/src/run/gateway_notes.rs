@@ -98,9 +98,12 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
         0 => String::new(),
         failed => format!(" ({failed} without a response)"),
     };
-    let fetches = match own.scrapes {
-        1 => "1 fetch".to_owned(),
-        count => format!("{} fetches", grouped(count as f64)),
+    let (fetches, [each, up_to]) = match own.scrapes {
+        1 => ("1 fetch".to_owned(), ["", ""]),
+        count => (
+            format!("{} fetches", grouped(count as f64)),
+            [" each", "up to "],
+        ),
     };
     // Counts are differences between two fetches; a single fetch yields no counts.
     let theirs = match own.responses {
@@ -117,7 +120,7 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
         false => "its".to_owned(),
     };
     format!(
-        "In '{scenario}', {theirs}{fetches} of {whose} metrics{failed} returned up to {} each and took up to {}.",
+        "In '{scenario}', {theirs}{fetches} of {whose} metrics{failed} returned {up_to}{}{each} and took {up_to}{}.",
         quantity(own.bytes_max as f64, Unit::Bytes),
         quantity(own.took_ns_max as f64, Unit::Nanoseconds),
     )

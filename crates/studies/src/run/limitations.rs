@@ -31,7 +31,8 @@ pub(crate) fn of(
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
     // The combined results of a specification already list the repeated trials.
-    if context.plan.study.versions().is_none() {
+    let specified = context.plan.study.versions();
+    if !specified.is_some_and(|it| it.combines) || is_smoke(context.plan) {
         notes.extend(tried_again(context));
     }
     notes.extend(too_few_requests(context));

@@ -355,13 +355,18 @@ fn failures(context: &Context) -> Vec<Sentence> {
     failed
         .into_iter()
         .filter_map(|((scenario, variant), failures)| {
+            let cause = |it: &Failure| {
+                let reason = it.reason.lines().next().unwrap_or_default();
+                format!("({}): {}", it.culprit, reason.trim_end_matches('.'))
+            };
             let first = failures.first()?;
-            let times = counted(failures.len() as u64, "trial");
-            let reason = first.reason.lines().next().unwrap_or_default();
+            let of = |it: &Failure| (cause(it), it.remedy.clone());
+            let are_alike = failures.iter().all(|it| of(it) == of(first));
             let text = format!(
-                "{scenario}: {variant} failed in {times} ({}): {}. {}.",
-                first.culprit,
-                reason.trim_end_matches('.'),
+                "{scenario}: {variant} failed in {}{} {}. {}.",
+                counted(failures.len() as u64, "trial"),
+                if are_alike { "" } else { ", first" },
+                cause(first),
                 capitalized(first.remedy.trim_end_matches('.'))
             );
             let (scenario, variant) = (Some(scenario), Some(variant));

@@ -1,6 +1,8 @@
 //! The first screen of a scenario.
 
+use gatebench_model::Culprit;
 use gatebench_report::Tone;
+use gatebench_store::Outcome;
 use gatebench_studies::Findings;
 use gatebench_studies::common::facts::{Metric, ScenarioSummary};
 
@@ -119,4 +121,22 @@ fn limited_figures_are_named_with_their_reasons() {
     });
     let trust = &summary(&findings).trust;
     assert!(trust.contains("* also limited by: "), "{trust}");
+}
+
+#[test]
+fn the_first_of_several_causes_is_marked_as_such() {
+    let findings = three_blocks(|made| {
+        if made.is("haproxy") {
+            made.record.outcome = Outcome::Failed {
+                culprit: Culprit::Gateway("haproxy".into()),
+                reason: format!("signal {}", made.record.trial.block),
+                remedy: "look".into(),
+                phase: None,
+            };
+        }
+    });
+    assert_eq!(
+        findings.headlines[0].text,
+        "proxy-json: haproxy failed in 3 trials, first (gateway haproxy): signal 1. Look."
+    );
 }
