@@ -1,9 +1,10 @@
 //! Measures the effect of watching a run. During a run whose page is open in three tabs and that
-//! writes to two outputs, these observers are stopped and resumed every few seconds, and the
-//! seconds with observers are compared with those without. Both kinds of seconds then come from the
-//! same processes at almost the same time, so the result does not depend on how much whole runs
-//! differ. The gateway is the reference gateway.
+//! writes to two outputs, these observers are stopped in one of two adjacent blocks of a load's
+//! seconds and run in the other, and the two blocks are compared. Both come from the same processes
+//! at almost the same time, so the result does not depend on how much whole runs differ. The
+//! gateway is the reference gateway.
 
+mod grid;
 mod observers;
 mod pairs;
 mod seconds;
@@ -14,13 +15,13 @@ use super::programs::Programs;
 use super::server::Server;
 use super::settings::Settings;
 use super::spread::{median_interval, spread};
-use pairs::{Block, Pair};
+use pairs::Pair;
 use watched::{Run, TABS};
 
 /// The smallest effect that matters, as a ratio minus one.
 const EFFECT_MAX: f64 = 0.02;
 /// The number of blocks of each load in a run.
-const BLOCKS: u32 = 40;
+const BLOCKS: u32 = 170;
 
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     // Remote write is sent to a server that only responds with 200. A Prometheus on the same two
@@ -28,12 +29,11 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::nginx()?;
     let url = format!("prometheus=http://{}/api/v1/write", server.address);
     let folder = Folder::new()?;
-    let block_s = Block::length_s(settings.seconds);
-    let load_s = (block_s * f64::from(BLOCKS)).ceil() as u32;
+    let load_s = BLOCKS * settings.seconds;
     let load = folder.write("load.yaml", load(load_s))?;
     println!(
-        "{} runs of two loads of {load_s} s; {TABS} tabs, remote write and JSON lines are stopped in every other block of {block_s} s",
-        settings.rounds
+        "{} runs of two loads of {load_s} s; {TABS} tabs, remote write and JSON lines are stopped in one of two adjacent blocks of {} s",
+        settings.rounds, settings.seconds
     );
     let mut pairs = Vec::new();
     let (mut of_page, mut of_outputs) = (Vec::new(), Vec::new());
@@ -45,7 +45,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             out: &out,
             seed: round + 1,
             output: &url,
-            block_s,
+            block_s: settings.seconds.into(),
         }
         .run()?;
         pairs.extend(pairs::of(&seen.blocks, &seconds::read(&out)?));

@@ -2,9 +2,9 @@
 
 use super::seconds::Second;
 
-/// The time at the beginning of a block that is not counted, in seconds. During it, resumed
-/// observers catch up on the block in which they were stopped.
-const SETTLING_S: f64 = 0.25;
+/// The maximum difference between the beginning of a block and that of its first second, in
+/// seconds.
+const TOLERANCE_S: f64 = 0.1;
 
 /// Computes a figure from the seconds of a block; returns `None` if the seconds lack the values for
 /// it.
@@ -40,12 +40,6 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns the length, in seconds, of a block that contains at least this number of whole
-    /// seconds of a load, regardless of when the block begins.
-    pub fn length_s(seconds: u32) -> f64 {
-        f64::from(seconds) + 1.0 + SETTLING_S
-    }
-
     /// Reports whether the observers run in the first block of a pair. The order is a Thue-Morse
     /// sequence, which is balanced and never periodic, so neither a drift nor a periodic
     /// disturbance favors one kind of block.
@@ -54,7 +48,7 @@ impl Block {
     }
 
     fn holds(&self, second: &Second) -> bool {
-        second.from_s >= self.from_s + SETTLING_S && second.to_s <= self.to_s
+        second.from_s >= self.from_s - TOLERANCE_S && second.to_s <= self.to_s + TOLERANCE_S
     }
 }
 
@@ -148,16 +142,15 @@ mod tests {
             pair,
             is_observed,
             from_s,
-            to_s: from_s + Block::length_s(2),
+            to_s: from_s + 2.0,
         }
     }
 
     #[test]
     fn only_seconds_that_lie_within_a_block_count() {
-        // The blocks are 3.25 s long. The first 0.25 s of a block do not count.
-        let blocks = [block(0, true, 10.0), block(0, false, 13.25)];
+        let blocks = [block(0, true, 10.95), block(0, false, 13.05)];
         let seconds: Vec<Second> = (0..8)
-            .map(|it| second("a", 9.9 + f64::from(it), 100.0 + f64::from(it)))
+            .map(|it| second("a", 10.0 + f64::from(it), 100.0 + f64::from(it)))
             .collect();
         let [pair] = &of(&blocks, &seconds)[..] else {
             panic!("one pair")
@@ -166,18 +159,18 @@ mod tests {
             seconds.iter().map(|it| it.figures["completed"]).collect()
         };
         assert_eq!(starts(&pair.observed), [101.0, 102.0]);
-        assert_eq!(starts(&pair.unobserved), [104.0, 105.0]);
-        assert_eq!(pair.ratio(|it| mean(it, "completed")), Some(101.5 / 104.5));
-        assert_eq!(pair.ratio(cpu_per_request), Some(104.5 / 101.5));
+        assert_eq!(starts(&pair.unobserved), [103.0, 104.0]);
+        assert_eq!(pair.ratio(|it| mean(it, "completed")), Some(101.5 / 103.5));
+        assert_eq!(pair.ratio(cpu_per_request), Some(103.5 / 101.5));
         assert_eq!(pair.ratio(|it| mean(it, "other")), None);
     }
 
     #[test]
     fn a_pair_across_two_loads_does_not_count() {
-        let blocks = [block(0, false, 10.0), block(0, true, 13.25)];
-        let seconds = [second("a", 10.5, 1.0), second("b", 14.0, 1.0)];
+        let blocks = [block(0, false, 10.0), block(0, true, 12.0)];
+        let seconds = [second("a", 10.0, 1.0), second("b", 12.0, 1.0)];
         assert!(of(&blocks, &seconds).is_empty());
-        let seconds = [second("a", 10.5, 1.0), second("a", 14.0, 1.0)];
+        let seconds = [second("a", 10.0, 1.0), second("a", 12.0, 1.0)];
         assert_eq!(of(&blocks, &seconds).len(), 1);
         assert!(of(&blocks[..1], &seconds).is_empty());
     }

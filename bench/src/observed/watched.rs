@@ -1,4 +1,4 @@
-//! Runs gatebench with observers that are stopped in every other block.
+//! Runs gatebench with observers that are stopped in one block of each pair.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,19 +7,22 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::super::programs::Programs;
+use super::grid::{Grid, now_s};
 use super::observers::{Stopped, page_of};
 use super::pairs::Block;
 
 pub const TABS: usize = 3;
 /// The number of the outputs' threads: one that encodes, and one per output that sends.
 const OUTPUT_THREADS: usize = 3;
+/// The interval between readings of a trial's events, in seconds.
+const LOOK_EVERY_S: f64 = 0.02;
 
 /// A run that is watched.
 pub struct Run<'a> {
@@ -64,7 +67,7 @@ impl Run<'_> {
     }
 
     /// Reads a run's standard error until it ends, opens the run's page in [`TABS`] tabs, and stops
-    /// the observers in every other block.
+    /// the observers in one block of each pair.
     fn watch(&self, child: &mut Child, began: Instant) -> Result<Seen, String> {
         let errors = child.stderr.take().ok_or("the run has no standard error")?;
         let run = child.id();
@@ -80,7 +83,9 @@ impl Run<'_> {
                         scope.spawn(move || tab(&url));
                     }
                     page = Some(scope.spawn(|| page_cpu_s(run, &is_over)));
-                    blocks = Some(scope.spawn(|| alternate(run, self.block_s, &is_over)));
+                    let grid = Grid::new(self.out.into());
+                    let (block_s, is_over) = (self.block_s, &is_over);
+                    blocks = Some(scope.spawn(move || alternate(run, grid, block_s, is_over)));
                 }
                 outputs.extend(output_cpu_s(&line));
             }
@@ -98,47 +103,77 @@ impl Run<'_> {
 }
 
 /// Keeps the observers of process `run` active in one block of each pair and stops them in the
-/// other, until the run is over.
-fn alternate(run: u32, block_s: f64, is_over: &AtomicBool) -> Result<Vec<Block>, String> {
+/// other, until the run is over. Blocks begin with a second of a load.
+fn alternate(
+    run: u32,
+    mut grid: Grid,
+    block_s: f64,
+    is_over: &AtomicBool,
+) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
-    let mut has_stopped = false;
+    let mut stopped: Option<Stopped> = None;
     for pair in 0.. {
         let first = Block::is_observed_first(pair);
         for is_observed in [first, !first] {
-            let stopped = match (!is_observed).then(|| Stopped::of(run)).transpose() {
-                Ok(stopped) => stopped,
-                // A thread that is about to end is refused in the same way.
-                Err(errno @ (Errno::EPERM | Errno::EACCES)) if !has_stopped => {
-                    // The measurement is pointless, so the run ends now.
-                    let _ = kill(Pid::from_raw(run.cast_signed()), Signal::SIGINT);
-                    return Err(forbidden(errno));
-                }
-                // The run has ended or has just begun.
-                Err(_) if is_over.load(Ordering::Relaxed) => return Ok(blocks),
-                Err(_) => {
-                    thread::sleep(Duration::from_millis(100));
-                    continue;
-                }
-            };
-            has_stopped |= stopped.as_ref().is_some_and(|it| it.threads() > 0);
-            let from_s = now_s();
-            sleep(block_s, is_over);
-            if is_over.load(Ordering::Relaxed) {
+            if !wait_for_second(&mut grid, is_over) {
                 return Ok(blocks);
             }
+            let from_s = now_s();
+            // Both kinds of blocks begin with the same work.
+            drop(stopped.take());
+            stopped = stop(run)?.filter(|_| !is_observed);
+            let to_s = from_s + block_s;
+            sleep(&mut grid, to_s - LOOK_EVERY_S, is_over);
             // Before and after the trial, there are fewer threads.
-            let is_whole = stopped.is_none_or(|it| it.threads() == OUTPUT_THREADS);
-            if is_whole {
+            let threads = stopped.as_ref().map_or(0, Stopped::threads);
+            if is_observed || threads == OUTPUT_THREADS {
                 blocks.push(Block {
                     pair,
                     is_observed,
                     from_s,
-                    to_s: now_s(),
+                    to_s,
                 });
             }
         }
     }
     Ok(blocks)
+}
+
+/// Stops the observers of process `run`; `None` if it has no page at the moment.
+fn stop(run: u32) -> Result<Option<Stopped>, String> {
+    match Stopped::of(run) {
+        Ok(stopped) => Ok(Some(stopped)),
+        // A thread that is about to end is refused in the same way.
+        Err(errno @ (Errno::EPERM | Errno::EACCES)) if page_of(run).is_some() => {
+            // The measurement is pointless, so the run ends now.
+            let _ = kill(Pid::from_raw(run.cast_signed()), Signal::SIGINT);
+            Err(forbidden(errno))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// Waits until a second of a load begins; returns false if the run is over.
+fn wait_for_second(grid: &mut Grid, is_over: &AtomicBool) -> bool {
+    while grid.next_s().is_none() && !is_over.load(Ordering::Relaxed) {
+        sleep(grid, now_s() + LOOK_EVERY_S, is_over);
+    }
+    if let Some(next_s) = grid.next_s() {
+        sleep(grid, next_s, is_over);
+    }
+    !is_over.load(Ordering::Relaxed)
+}
+
+/// Sleeps until the time, in seconds since 1970, or until the run is over.
+fn sleep(grid: &mut Grid, until_s: f64, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        grid.follow();
+        let left_s = until_s - now_s();
+        if left_s <= 0.0 {
+            return;
+        }
+        thread::sleep(Duration::from_secs_f64(left_s.min(LOOK_EVERY_S)));
+    }
 }
 
 fn forbidden(errno: Errno) -> String {
@@ -149,21 +184,6 @@ fn forbidden(errno: Errno) -> String {
     )
 }
 
-fn sleep(seconds: f64, is_over: &AtomicBool) {
-    let until = Instant::now() + Duration::from_secs_f64(seconds);
-    while !is_over.load(Ordering::Relaxed) {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        thread::sleep(left.min(Duration::from_millis(500)));
-    }
-}
-
-fn now_s() -> f64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0.0, |it| it.as_secs_f64())
-}
 /// Acts as a browser's tab: exchanges the token for a cookie and follows the page until the server
 /// ends.
 fn tab(url: &str) -> Option<()> {
