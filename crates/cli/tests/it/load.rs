@@ -428,7 +428,7 @@ fn invalid_arguments_are_refused_before_anything_is_sent() {
     for (words, said) in [
         ("", "URL"),
         ("ftp://a/", "http or https"),
-        ("http://a/ http://b/", "one host"),
+        ("http://a/ http://b/", "but the first URL refers to"),
         ("--check 200 http://a/", "status=200"),
         (
             "--check status=200 --check status=201 http://a/",
