@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 Tasks for developing gatebench:
-  cargo xtask tidy     checks the project's own rules, as `cargo test` does
+  cargo xtask tidy     checks that the project follows its own rules, as `cargo test` does
   cargo xtask bench    runs a benchmark; `cargo xtask bench help` lists the benchmarks";
 
 fn main() -> ExitCode {

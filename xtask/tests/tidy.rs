@@ -131,6 +131,9 @@ fn crates_have_a_purpose_and_words_have_replacements() {
         1,
         "external load generator",
     );
+    let string = "fn f() {\n    g(\"the server did not answer\");\n}\n";
+    is_reported("crates/net/src/a.rs", string, 2, "respond");
+    assert!(messages("crates/net/tests/a.rs", string).is_empty());
 }
 
 #[test]

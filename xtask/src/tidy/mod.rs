@@ -68,6 +68,7 @@ pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     findings.extend(files.iter().flat_map(width::check));
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = scan::Code::of(&file.text);
+        findings.extend(banned::check_strings(file, &code));
         findings.extend(rust::check(file, &code));
         findings.extend(signatures::check(file, &code));
         findings.extend(docs::check(file));

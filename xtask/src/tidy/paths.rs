@@ -1,5 +1,7 @@
 //! Finds the names that Rust code uses from the root of its crate.
 
+use std::ops::Range;
+
 use super::scan::Code;
 
 /// The code of a file without comments, literals and test-only items.
@@ -31,24 +33,23 @@ const FOR_TESTS: &str = "#[cfg(test)]";
 
 impl Product {
     pub(crate) fn of(source: &str) -> Self {
-        let mut rest = Code::of(&with_paths_of_attributes(source)).text;
+        let code = Code::of(&with_paths_of_attributes(source)).text;
         let mut product = Self {
-            code: String::with_capacity(rest.len()),
+            code: String::with_capacity(code.len()),
             test_modules: Vec::new(),
         };
-        while let Some(at) = rest.find(FOR_TESTS) {
-            product.code.push_str(&rest[..at]);
-            let item = &rest[at + FOR_TESTS.len()..];
-            let end = item_end(item);
-            let tokens = tokens(&item[..end]);
+        let mut end = 0;
+        for item in items_for_tests(&code) {
+            product.code.push_str(&code[end..item.start]);
+            let tokens = tokens(&code[item.clone()]);
             let declared = tokens.windows(2).find_map(|pair| match pair {
                 [Token::Word("mod"), Token::Word(name)] => Some((*name).to_owned()),
                 _ => None,
             });
             product.test_modules.extend(declared);
-            rest = item[end..].to_owned();
+            end = item.end;
         }
-        product.code.push_str(&rest);
+        product.code.push_str(&code[end..]);
         product
     }
 
@@ -154,6 +155,19 @@ fn read_paths<'a>(
         }
         _ => at + 1,
     }
+}
+
+/// Returns the positions of the items that are compiled only for tests, with their attributes.
+pub(crate) fn items_for_tests(code: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut end = 0;
+    while let Some(at) = code[end..].find(FOR_TESTS) {
+        let start = end + at;
+        let item = start + FOR_TESTS.len();
+        end = item + item_end(&code[item..]);
+        found.push(start..end);
+    }
+    found
 }
 
 /// Returns the length in bytes of the item at the beginning of the code.

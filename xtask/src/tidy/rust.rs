@@ -1,4 +1,5 @@
-//! Checks that only certain crates use `unsafe` or print, and that each crate states its purpose.
+//! Checks that only certain crates use `unsafe`, that only certain crates print, and that each
+//! crate states its purpose.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};

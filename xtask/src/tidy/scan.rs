@@ -1,41 +1,42 @@
-//! Replaces comments and literals in Rust code with spaces, so that rules about code see only code.
+//! Replaces comments and literals in Rust code with spaces, so that rules about code see only code,
+//! and finds the strings, for rules about prose.
+
+use std::ops::Range;
 
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// The text with every comment, string and character literal replaced by spaces; line breaks
-    /// are kept.
+    /// The text with every comment, string and character literal replaced by spaces. Each byte of
+    /// code and each line break has the same position as in the source.
     pub text: String,
+    /// The positions of the contents of string literals, except byte strings and C strings.
+    pub strings: Vec<Range<usize>>,
 }
 
 impl Code {
     pub fn of(source: &str) -> Self {
-        let mut out = String::with_capacity(source.len());
-        let mut rest = source;
+        let mut text = String::with_capacity(source.len());
+        let mut strings = Vec::new();
+        let mut at = 0;
         let mut previous = ' ';
-        while let Some(c) = rest.chars().next() {
-            let length = if previous.is_alphanumeric() || previous == '_' {
-                quoted_length(rest, false)
-            } else {
-                quoted_length(rest, true)
-            };
-            match length {
+        while let Some(c) = source[at..].chars().next() {
+            let word_begins = !previous.is_alphanumeric() && previous != '_';
+            match quoted_length(&source[at..], word_begins) {
                 0 => {
-                    out.push(c);
+                    text.push(c);
                     previous = c;
-                    rest = &rest[c.len_utf8()..];
+                    at += c.len_utf8();
                 }
                 length => {
-                    out.extend(
-                        rest[..length]
-                            .chars()
-                            .map(|c| if c == '\n' { '\n' } else { ' ' }),
-                    );
+                    let quoted = &source[at..at + length];
+                    text.extend(quoted.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
+                    let inside = contents(quoted);
+                    strings.extend(inside.map(|inside| at + inside.start..at + inside.end));
                     previous = ' ';
-                    rest = &rest[length..];
+                    at += length;
                 }
             }
         }
-        Self { text: out }
+        Self { text, strings }
     }
 
     /// Lines with their numbers, from 1.
@@ -50,6 +51,15 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.split(move |c| !is_word(c))
         .filter(|word| !word.is_empty())
         .map(move |word| (word.as_ptr() as usize - code.as_ptr() as usize, word))
+}
+
+/// Returns the position of the contents in a string literal; `None` for comments, characters, byte
+/// strings and C strings.
+fn contents(quoted: &str) -> Option<Range<usize>> {
+    let inside = quoted.trim_start_matches(['r', '#']).strip_prefix('"')?;
+    let begin = quoted.len() - inside.len();
+    let inside = inside.trim_end_matches('#').strip_suffix('"')?;
+    Some(begin..begin + inside.len())
 }
 
 /// The length in bytes of the comment or literal that `rest` begins with; 0 if it begins with code.
@@ -172,6 +182,16 @@ mod tests {
                 && code.text.contains("let c =")
                 && code.text.contains("let d =")
         );
+    }
+
+    #[test]
+    fn the_contents_of_strings_are_found_at_their_positions() {
+        let source = "f(\"é \\\"a\", r#\"b#\"#, \"\", b\"c\", c\"d\", '\"', g); // \"e\"\n";
+        let code = Code::of(source);
+        let strings: Vec<&str> = code.strings.iter().map(|it| &source[it.clone()]).collect();
+        assert_eq!(strings, ["é \\\"a", "b#", ""]);
+        assert_eq!(code.text.find('g'), source.find('g'));
+        assert_eq!(code.text.len(), source.len());
     }
 
     #[test]
