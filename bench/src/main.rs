@@ -74,8 +74,8 @@ enum Benchmark {
     KnownTruth(known_truth::Plan),
     /// Measures the server CPU per request of `upstream ping`, compared with nginx `return 200`
     Upstream(Settings),
-    /// Measures the effect of a run's page in three tabs and of two outputs on the run's figures;
-    /// needs nginx. Five rounds of 3 s take about 30 minutes
+    /// Measures how much a run's page, open in three tabs, and two outputs change the run's
+    /// figures; needs nginx and, by default, about an hour
     Observed(Settings),
     /// Measures the engine's memory at full rate; fails if it grows by more than 1 MiB plus 4 KiB
     /// per route

@@ -8,7 +8,7 @@ pub struct Programs {
     pub gatebench: PathBuf,
     /// The client that parses nothing.
     pub bare: PathBuf,
-    /// The reference gateway with faults.
+    /// The reference gateway with deliberate faults.
     pub faulty: PathBuf,
     /// The folder in which `make external` installs programs that Debian does not have.
     external: PathBuf,

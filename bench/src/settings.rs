@@ -10,7 +10,7 @@ pub struct Settings {
     /// Number of measured rounds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = positive::<usize>)]
     pub rounds: usize,
-    /// The length of a measured run in seconds
+    /// The length in seconds of a measured run or, in the observed benchmark, of a block
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = positive::<u32>)]
     pub seconds: u32,
     /// Measures two rounds of one second

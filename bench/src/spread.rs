@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn the_interval_of_a_median_is_that_of_a_sign_test() {
         let values = |count: u32| Vec::from_iter((1..=count).map(f64::from));
-        // Tables of the sign test: the second and the ninth of 10 values, the 40th and the 61st of
-        // 100.
+        // According to tables of the sign test, the interval extends from the second to the ninth
+        // of 10 values, and from the 40th to the 61st of 100.
         assert_eq!(median_interval(&values(10)), Some((2.0, 9.0)));
         assert_eq!(median_interval(&values(100)), Some((40.0, 61.0)));
         assert_eq!(median_interval(&values(6)), Some((1.0, 6.0)));
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_ratios_is_students() {
-        // Logs −ln 2, 0, ln 2: standard deviation ln 2, standard error ln 2 ÷ √3, t(0.975, 2) =
-        // 4.30265.
+        // The logarithms are −ln 2, 0 and ln 2. Their standard deviation is ln 2, the standard
+        // error of their mean is ln 2 ÷ √3, and t(0.975, 2) is 4.30265.
         let (low, high) = ratios(&[0.5, 1.0, 2.0]).unwrap().interval.unwrap();
         let reach = (4.302_652_73 * 2_f64.ln() / 3_f64.sqrt()).exp();
         assert!(

@@ -1,4 +1,4 @@
-//! Measures the server CPU per request of `upstream ping` and of nginx `return 200`, under the same
+//! Measures the server CPU per request of `upstream ping` and of nginx `return 200`, with the same
 //! client.
 
 use super::client;

@@ -8,8 +8,8 @@ use super::case::{Job, WARM_UP_SECONDS};
 use crate::CLIENT_CORE;
 use crate::programs::Programs;
 
-/// Quantiles of a time that a tool prints, in nanoseconds; `None` for a quantile that the tool does
-/// not print.
+/// The quantiles that a tool prints of the response times or of the lateness, in nanoseconds;
+/// `None` for a quantile that it does not print.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     pub p50: Option<f64>,

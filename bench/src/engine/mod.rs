@@ -148,8 +148,11 @@ fn heading(
         }
     }
     let calls = match counter {
-        Ok(Counter::Perf) => "system calls by perf, in a separate run".into(),
-        Ok(Counter::Strace) => "system calls by strace, which slows the tool down".into(),
+        Ok(Counter::Perf) => "system calls counted by perf in a separate run".into(),
+        Ok(Counter::Strace) => {
+            "system calls counted by strace in a separate run, because it slows the tool down"
+                .into()
+        }
         Err(reason) => reason.clone(),
     };
     format!(

@@ -40,9 +40,9 @@ pub struct Sample {
     pub foreign: f64,
 }
 
-/// Measures a cell: a warm-up round of short runs, the rounds and, if there is a counter, one more
-/// short run of each tool, in which its system calls are counted. Each round begins with the next
-/// tool, so no tool always runs first.
+/// Measures a cell: a warm-up round of short runs, the measured rounds and, if there is a counter,
+/// one more short run of each tool, in which its system calls are counted. Each round begins with
+/// the next tool, so no tool always runs first.
 pub fn measure(
     cell: &Cell,
     settings: &Settings,

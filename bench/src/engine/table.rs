@@ -112,7 +112,7 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
             let share = busy.median * 100.0;
             let name = row.name;
             notes.push(format!(
-                "the upstream was {share:.0} % busy under {name}, whose rate is a lower bound"
+                "the upstream was {share:.0} % busy while {name} ran, so the rate of {name} is a lower bound"
             ));
         }
         if let Some(last) = row.lost.last() {

@@ -1,7 +1,7 @@
 /* The bare work of a SOAP/XML chain: calls libxml2 and libxslt directly for one message after
- * another, with definitions that are compiled once. Prints the CPU time of one round in
- * microseconds. A failed step ends the program, so the time always includes the complete work of
- * the scenario.
+ * another, with definitions that are compiled once. Prints the CPU time of one round (all steps for
+ * one message) in microseconds. A failed step ends the program, so the time always includes the
+ * complete work of the scenario.
  *
  *   bare SECONDS MESSAGE STEP...
  *
@@ -38,7 +38,7 @@ struct step {
     int length;
 };
 
-/* The state of a round: the message as text and as a tree. A step changes one of them. */
+/* The state of a round: the message as text and as a tree. A step changes at most one of them. */
 static struct {
     xmlChar *text;
     int length;

@@ -58,8 +58,8 @@ impl<'a> Bare<'a> {
         (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
-    /// Returns the CPU time per message in µs for each scenario with a chain. The two parts of a
-    /// chain, by Saxon and by libxml2, are each the minimum of `trials` measurements.
+    /// Returns the CPU time per message in µs for each scenario with a chain: the sum of Saxon's
+    /// part and libxml2's, each of which is the minimum of `trials` measurements.
     pub fn measure(
         &self,
         ran: &Ran,

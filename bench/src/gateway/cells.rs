@@ -1,5 +1,5 @@
-//! The cells. Each measures a plain scenario and, except for `proxy`, scenarios with policies, with
-//! the reference gateway and the gateways that it is compared with.
+//! The cells. Each measures the reference gateway, and the gateways that it is compared with, in a
+//! plain scenario and, except in cell `proxy`, in scenarios with policies.
 
 /// Scenarios that are measured with the same gateways.
 pub struct Cell {

@@ -1,6 +1,6 @@
-//! Measures the CPU time per request of the gateway's processes: the plain proxy and the common
-//! policies compared with other gateways, and SOAP/XML chains compared with the bare work of their
-//! libraries.
+//! Measures the CPU time per request of the reference gateway's processes. For the plain proxy and
+//! the common policies, it is compared with that of other gateways; for SOAP/XML chains, with the
+//! bare work of their libraries.
 //!
 //! In every round, `gatebench run` measures each scenario with each gateway, in random order and
 //! with fresh processes, and verifies the policies before and after the load. The gateway runs on

@@ -99,8 +99,8 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
 }
 
-/// Copies the reference gateway's folder to `folder/name`. The copied gateway has this name, and
-/// starts the program that has faults, with `flags` after its other arguments.
+/// Copies the reference gateway's folder to `folder/name`. The copied gateway is called `name`, and
+/// starts `gatebench-faulty`, with `flags` after its other arguments.
 fn variant(
     root: &Path,
     folder: &Path,

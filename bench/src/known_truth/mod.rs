@@ -3,7 +3,7 @@
 //! with fresh processes, on the default scenario. It counts every verdict.
 //!
 //! Comparisons are independent: no two share a block. Each result is appended to a file, so the
-//! command resumes an earlier run and adds comparisons to it. The size of the extra work is
+//! command can resume an earlier run or add comparisons to it. The size of the extra work is
 //! measured independently of gatebench, as the CPU time that the system charges to a process that
 //! does nothing else.
 //!

@@ -71,8 +71,8 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // The exit code is ignored, because it is not 0 if, for example, a verdict is open. A failed
-    // run is recognized later by its missing summary.
+    // The exit code is ignored, because it is not 0 if, for example, a verdict is inconclusive. A
+    // failed run is recognized later by its missing summary.
     Command::new(&programs.gatebench)
         .args(words)
         .arg("--dir")

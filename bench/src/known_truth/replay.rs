@@ -130,8 +130,8 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
     counts
 }
 
-/// Returns the end of a comparison: 0 for better, 1 for worse, 2 for refused, and `None` for any
-/// other end.
+/// Returns how a comparison ends: 0 for better, 1 for worse, 2 for refused, and `None` if it ends
+/// in any other way.
 fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     let cut = |pair: &Pair, blocks: usize| Pair {
         baseline: pair.baseline[..blocks].to_vec(),

@@ -1,8 +1,11 @@
-//! Measures the effect of watching a run. During a run whose page is open in three tabs and that
-//! writes to two outputs, these observers are stopped in one of two adjacent blocks of a load's
-//! seconds and run in the other, and the two blocks are compared. Both come from the same processes
-//! at almost the same time, so the result does not depend on how much whole runs differ. The
-//! gateway is the reference gateway.
+//! Measures the effect of watching a run of the reference gateway. The run has observers: its page
+//! is open in three tabs, and it writes to two outputs. The observers are stopped in one of two
+//! adjacent blocks of a load and run in the other, and the two blocks are compared. Both come from
+//! the same processes at almost the same time, so the result does not depend on how much whole runs
+//! differ.
+//!
+//! The tabs and the server for remote write stand for programs on other machines. They run under
+//! `SCHED_IDLE`, because they would otherwise compete with the gateway.
 
 mod grid;
 mod observers;
@@ -10,13 +13,17 @@ mod pairs;
 mod seconds;
 mod watched;
 
+use std::thread;
+
+use gatebench_net::turns::run_when_idle;
+
 use super::folder::Folder;
 use super::programs::Programs;
 use super::server::Server;
 use super::settings::Settings;
 use super::spread::{median_interval, spread};
 use pairs::Pair;
-use watched::{Run, TABS};
+use watched::{Run, SETTLE_S, TABS};
 
 /// The smallest effect that matters, as a ratio minus one.
 const EFFECT_MAX: f64 = 0.02;
@@ -26,14 +33,15 @@ const BLOCKS: u32 = 170;
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     // Remote write is sent to a server that only responds with 200. A Prometheus on the same two
     // cores would change the figures more than the outputs do.
-    let server = Server::nginx()?;
+    let server = idle_server()?;
     let url = format!("prometheus=http://{}/api/v1/write", server.address);
     let folder = Folder::new()?;
-    let load_s = BLOCKS * settings.seconds;
+    let block_s = SETTLE_S + settings.seconds;
+    let load_s = BLOCKS * block_s;
     let load = folder.write("load.yaml", load(load_s))?;
     println!(
-        "{} runs of two loads of {load_s} s; {TABS} tabs, remote write and JSON lines are stopped in one of two adjacent blocks of {} s",
-        settings.rounds, settings.seconds
+        "{} runs of two loads of {load_s} s; {TABS} tabs, remote write and JSON lines are stopped in one of two adjacent blocks of {block_s} s, whose first {SETTLE_S} s are not compared",
+        settings.rounds
     );
     let mut pairs = Vec::new();
     let (mut of_page, mut of_outputs) = (Vec::new(), Vec::new());
@@ -45,7 +53,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             out: &out,
             seed: round + 1,
             output: &url,
-            block_s: settings.seconds.into(),
+            block_s: block_s.into(),
         }
         .run()?;
         pairs.extend(pairs::of(&seen.blocks, &seconds::read(&out)?));
@@ -61,6 +69,16 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Starts nginx under `SCHED_IDLE`, which it inherits from the thread that starts it.
+fn idle_server() -> Result<Server, String> {
+    let start = || {
+        run_when_idle().map_err(|error| format!("SCHED_IDLE is refused: {error}"))?;
+        Server::nginx()
+    };
+    let started = thread::spawn(start).join();
+    started.map_err(|_| "the thread that starts nginx has panicked".to_owned())?
 }
 
 fn load(seconds: u32) -> String {
@@ -80,7 +98,7 @@ fn compared(pairs: &[Pair], phase: &str, figure: pairs::Figure) -> Result<String
     let median = spread(&values).map(|it| it.median);
     let Some((median, (low, high))) = median.zip(median_interval(&values)) else {
         return Err(format!(
-            "too few pairs of blocks under {phase}: use more rounds or longer blocks"
+            "too few pairs of blocks in phase {phase}: use more --rounds or --seconds"
         ));
     };
     let word = match (low >= 1.0 - EFFECT_MAX, high <= 1.0 + EFFECT_MAX) {

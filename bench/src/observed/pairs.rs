@@ -34,7 +34,7 @@ pub struct Block {
     /// The number of the pair, shared with an adjacent block of the other kind.
     pub pair: u32,
     pub is_observed: bool,
-    /// The beginning and the end of the period, in seconds since 1970.
+    /// The beginning and the end of the compared part of the period, in seconds since 1970.
     pub from_s: f64,
     pub to_s: f64,
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gatebench_net::turns::run_when_idle;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -19,7 +20,10 @@ use super::observers::{Stopped, page_of};
 use super::pairs::Block;
 
 pub const TABS: usize = 3;
-/// The number of the outputs' threads: one that encodes, and one per output that sends.
+/// The number of seconds at the beginning of each block that are not compared. The measuring
+/// process still hands its facts to stopped outputs, which send them when they are resumed.
+pub const SETTLE_S: u32 = 1;
+/// The number of the outputs' threads: one that encodes, and for each output one that sends.
 const OUTPUT_THREADS: usize = 3;
 /// The interval between readings of a trial's events, in seconds.
 const LOOK_EVERY_S: f64 = 0.02;
@@ -80,7 +84,7 @@ impl Run<'_> {
                     let url = url.trim().to_owned();
                     for _ in 0..TABS {
                         let url = url.clone();
-                        scope.spawn(move || tab(&url));
+                        scope.spawn(move || run_when_idle().ok().and_then(|()| tab(&url)));
                     }
                     page = Some(scope.spawn(|| page_cpu_s(run, &is_over)));
                     let grid = Grid::new(self.out.into());
@@ -130,7 +134,7 @@ fn alternate(
                 blocks.push(Block {
                     pair,
                     is_observed,
-                    from_s,
+                    from_s: from_s + f64::from(SETTLE_S),
                     to_s,
                 });
             }
@@ -143,7 +147,7 @@ fn alternate(
 fn stop(run: u32) -> Result<Option<Stopped>, String> {
     match Stopped::of(run) {
         Ok(stopped) => Ok(Some(stopped)),
-        // A thread that is about to end is refused in the same way.
+        // ptrace also refuses a thread that is about to end, but then the run has no page.
         Err(errno @ (Errno::EPERM | Errno::EACCES)) if page_of(run).is_some() => {
             // The measurement is pointless, so the run ends now.
             let _ = kill(Pid::from_raw(run.cast_signed()), Signal::SIGINT);

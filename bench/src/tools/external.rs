@@ -87,7 +87,7 @@ impl Load<'_> {
     }
 }
 
-/// Replaces the file that an argument such as `--data=body` or `body` names with its absolute path.
+/// Replaces the name of a file in an argument such as `--data=body` or `body` by its absolute path.
 fn absolute(argument: String, files: &[&str], folder: &Folder) -> String {
     let named = files.iter().find_map(|name| {
         let option = argument.strip_suffix(*name)?;
@@ -183,7 +183,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// The output of wrk without a check of the responses.
+    /// The output of a wrk run that did not check the responses.
     fn wrk() -> String {
         let text = include_str!("../../../crates/external/tests/captured/wrk-sizes.txt");
         text.replace("[0,96561,0,0,0]", "[]")

@@ -1,5 +1,5 @@
-//! Dashboards for Grafana. They show added latency, CPU per request, validity, and the gateway's
-//! own metrics next to those of gatebench.
+//! Dashboards for Grafana. They show added latency, CPU time per request, validity, and the
+//! gateway's own metrics next to those of gatebench.
 
 use serde_json::{Value, json};
 
@@ -49,22 +49,24 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Added latency, p99",
         "s",
-        "Service time minus the time that the upstream had the request, over each load so far. \
-         Percentiles are not averaged.",
+        "Service time minus the time that the upstream had the request, for the 2xx responses \
+         since the beginning of each load. Percentiles are not averaged.",
         r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
     Panel::series(
         "Added latency, median",
         "s",
-        "Service time minus the time that the upstream had the request, over each load so far.",
+        "Service time minus the time that the upstream had the request, for the 2xx responses \
+         since the beginning of each load.",
         r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
     Panel::series(
         "Gateway CPU time per request",
         "s",
-        "CPU time of the gateway's processes per response, over each load so far.",
+        "CPU time that the gateway's processes have used per response since the beginning of each \
+         load.",
         r#"gatebench_cpu_seconds_per_request{testid=~"$testid"}"#,
         LOAD,
     ),
@@ -80,8 +82,8 @@ const PROMETHEUS: [Panel; 12] = [
         ..Panel::series(
             "Validity",
             "none",
-            "1 for each valid load and 0 for each invalid one, and 1 for each reason why the \
-             figures of a load are limited.",
+            "1 for each valid load and 0 for each invalid one, and 1 for each reason why a load is \
+             limited or invalid.",
             r#"min_over_time(gatebench_valid{testid=~"$testid"}[$__range]) or max_over_time(gatebench_limited{testid=~"$testid"}[$__range])"#,
             "",
         )
@@ -112,8 +114,8 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Failed requests and checks",
         "percentunit",
-        "The share of requests without a response or with a status of 400 or above, and the share \
-         of responses that failed a check.",
+        "The share of requests without a complete response or with a status of 400 or above, and \
+         the share of responses that failed a check.",
         r#"max by (gateway, scenario) (k6_http_req_failed_rate{testid=~"$testid"})"#,
         "failed: {{gateway}} {{scenario}}",
     )
@@ -171,7 +173,8 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Gateway CPU time per request",
         "s",
-        "CPU time of the gateway's processes per response, over each load so far.",
+        "CPU time that the gateway's processes have used per response since the beginning of each \
+         load.",
         r#"SELECT last("value") FROM "gatebench_cpu_seconds_per_request" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),

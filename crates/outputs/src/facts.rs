@@ -1,6 +1,7 @@
 //! The facts about a load, in chronological order.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use crate::distribution::Distribution;
@@ -31,6 +32,36 @@ pub struct Fact {
     /// The end of the period that the fact describes, in nanoseconds since 1970.
     pub to_ns: u64,
     pub what: What,
+}
+
+impl Fact {
+    /// Reports whether a later fact can be merged into this one: both describe the requests, the
+    /// usage or the gateway's own metrics of the same load. A fact without a count of the gateway's
+    /// requests does not take part, because the counts are relative to the first one.
+    pub fn merges_with(&self, later: &Self) -> bool {
+        let is_periodic = match &self.what {
+            What::Second(_) | What::Usage(_) => true,
+            What::Own(own) => own.requests.is_some(),
+            What::Judged(_) | What::Ended | What::Closed => false,
+        };
+        let is_same_kind = discriminant(&self.what) == discriminant(&later.what);
+        is_periodic && is_same_kind && self.load.id == later.load.id
+    }
+
+    /// Extends this fact by the period of a later one, for which [`Fact::merges_with`] is true.
+    /// Counts and times are added. A state, such as memory in use, is replaced by the later one.
+    pub fn merge(&mut self, later: Self) {
+        self.to_ns = self.to_ns.max(later.to_ns);
+        match (&mut self.what, later.what) {
+            (What::Second(sum), What::Second(more)) => sum.add(more),
+            (What::Usage(sum), What::Usage(more)) => sum.add(more),
+            (What::Own(own), What::Own(later)) => {
+                own.requests = later.requests.or(own.requests);
+                own.pools.extend(later.pools);
+            }
+            _ => unreachable!("facts of different kinds are not merged"),
+        }
+    }
 }
 
 /// The content of a fact, by its kind.
@@ -81,6 +112,44 @@ impl Second {
     pub fn requests(&self) -> u64 {
         self.responses() + self.errors.values().sum::<u64>()
     }
+
+    fn add(&mut self, later: Self) {
+        // Without `..`, a new field does not compile until it is added here.
+        let Self {
+            number,
+            statuses,
+            classes,
+            errors,
+            dropped,
+            checks_failed,
+            failing_checks,
+            bytes_sent,
+            bytes_received,
+            busy,
+            engine_cpu_ns,
+            times,
+        } = later;
+        self.number = number;
+        self.busy = busy;
+        add_counts(&mut self.statuses, statuses);
+        add_counts(&mut self.classes, classes);
+        add_counts(&mut self.errors, errors);
+        add_counts(&mut self.checks_failed, checks_failed);
+        self.dropped += dropped;
+        self.failing_checks += failing_checks;
+        self.bytes_sent += bytes_sent;
+        self.bytes_received += bytes_received;
+        self.engine_cpu_ns += engine_cpu_ns;
+        for (key, times) in times {
+            self.times.entry(key).or_default().add(&times);
+        }
+    }
+}
+
+fn add_counts<K: Ord>(sum: &mut BTreeMap<K, u64>, more: BTreeMap<K, u64>) {
+    for (key, count) in more {
+        *sum.entry(key).or_default() += count;
+    }
 }
 
 /// Resource usage in one second.
@@ -89,6 +158,20 @@ pub struct Usage {
     pub second: u32,
     /// The usage by component: `gateway`, `engine` or `upstream`.
     pub components: BTreeMap<&'static str, Component>,
+}
+
+impl Usage {
+    fn add(&mut self, later: Self) {
+        self.second = later.second;
+        for (name, later) in later.components {
+            let component = self.components.entry(name).or_default();
+            let before_ns = component.cpu_ns.unwrap_or(0);
+            *component = Component {
+                cpu_ns: later.cpu_ns.map(|it| before_ns + it),
+                ..later
+            };
+        }
+    }
 }
 
 /// A component's resource usage in one second.
@@ -206,7 +289,7 @@ impl Class {
         }
     }
 
-    /// Reports whether k6 considers responses of this class expected.
+    /// Reports whether k6 regards responses of this class as expected.
     pub(crate) fn is_expected(self) -> bool {
         matches!(self, Self::Success | Self::Redirection)
     }

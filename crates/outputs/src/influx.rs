@@ -28,21 +28,25 @@ const SAMPLING: &str = "gatebench_sampling";
 pub(crate) struct Influx {
     /// The number of requests per point; 0 until it is chosen.
     sampling: u64,
+    /// The number of requests per point of the current fact. It is higher than `sampling` if the
+    /// fact covers several seconds and would otherwise have too many points.
+    sampling_now: u64,
     text: String,
 }
 
 impl Influx {
-    /// Creates a writer with this initial number of requests per point, or one that derives the
-    /// number from the first second.
+    /// Creates a writer with this initial number of requests per point. `None` derives the number
+    /// from the first second.
     pub(crate) fn new(sampling: Option<u64>) -> Self {
         Self {
             sampling: sampling.unwrap_or(0),
+            sampling_now: 1,
             text: String::new(),
         }
     }
 
-    /// For a second, sets or raises the number of requests per point if necessary, and writes the
-    /// number.
+    /// If the fact describes a second, sets or raises the number of requests per point if
+    /// necessary, and writes the number.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
             return;
@@ -50,11 +54,13 @@ impl Influx {
         let length_ns = fact.to_ns.saturating_sub(fact.from_ns).max(1);
         let per_second = u128::from(second.requests()) * 1_000_000_000 / u128::from(length_ns);
         let per_second = u64::try_from(per_second).unwrap_or(u64::MAX);
-        let most = POINTS_PER_SECOND * POINTS_FACTOR_MAX * self.sampling.max(1);
-        if self.sampling == 0 || per_second > most {
+        let points_max = POINTS_PER_SECOND * POINTS_FACTOR_MAX;
+        if self.sampling == 0 || per_second > points_max * self.sampling {
             self.sampling = per_second.div_ceil(POINTS_PER_SECOND).max(1);
         }
-        let (sampling, to_ns) = (self.sampling, fact.to_ns);
+        let least = second.requests().div_ceil(points_max);
+        self.sampling_now = self.sampling.max(least);
+        let (sampling, to_ns) = (self.sampling_now, fact.to_ns);
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{SAMPLING} value={sampling} {to_ns}");
     }
@@ -81,7 +87,7 @@ impl Influx {
         let wanted = match gained.max_ns {
             // All values are 0, so one point suffices.
             0 => 1,
-            _ => gained.count().div_ceil(self.sampling.max(1)),
+            _ => gained.count().div_ceil(self.sampling_now),
         };
         let shares: Vec<f64> = (0..wanted)
             .map(|index| (index as f64 + 0.5) / wanted as f64)
@@ -137,7 +143,10 @@ fn escape(text: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::facts::Second;
 
     #[test]
     fn tags_are_escaped() {
@@ -145,5 +154,28 @@ mod tests {
         let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let expected = "http_reqs,name=/a\\ b\\,c\\=d/,x=1\\ 2";
         assert_eq!(head("http_reqs", &BTreeMap::from(labels)), expected);
+    }
+
+    #[test]
+    fn a_fact_about_an_hour_has_only_a_few_times_the_points_of_a_second() {
+        let mut influx = Influx::new(None);
+        for seconds in [1, 3_600, 1] {
+            let second = Second {
+                statuses: [(200, 1_000 * seconds)].into(),
+                ..Second::default()
+            };
+            influx.begin(&Fact {
+                load: Arc::default(),
+                from_ns: 0,
+                to_ns: 1_000_000_000 * seconds,
+                what: What::Second(second),
+            });
+        }
+        let text = String::from_utf8(influx.take()).unwrap();
+        let values: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split(' ').nth(1))
+            .collect();
+        assert_eq!(values, ["value=2", "value=1440", "value=2"]);
     }
 }

@@ -51,7 +51,8 @@ pub(crate) fn of_error(kind: &str) -> Extra {
 }
 
 /// The labels of the times of a class in a second. Times are recorded only by class, so the labels
-/// name a status or a kind of error only if the class had no other one in that second.
+/// name a status or a kind of error only if the class had no other status or kind of error in that
+/// second.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -73,7 +73,7 @@ metrics! {
         "Time from when the request was due (with duration=service, from when it was sent) until \
          the last byte of the response arrived.";
     HTTP_REQ_FAILED = K6 "http_req_failed" Rate
-        "Share of requests without a response, or with a status of 400 or above.";
+        "Share of requests without a complete response, or with a status of 400 or above.";
     HTTP_REQ_BLOCKED = K6 "http_req_blocked" Trend
         "Time from when the request was due until it was sent.";
     HTTP_REQ_CONNECTING = K6 "http_req_connecting" Trend
@@ -102,7 +102,7 @@ metrics! {
     RESPONSE_HALF = OWN "response_half" Trend
         "Time from when the upstream sent the response until the response's last byte arrived.";
     REQUESTS = OWN "requests" Counter "Responses by status class.";
-    ERRORS = OWN "errors" Counter "Requests without a response, by kind of error.";
+    ERRORS = OWN "errors" Counter "Requests without a complete response, by kind of error.";
     DROPPED = OWN "dropped" Counter "Requests that were due but never sent.";
     CHECKS_FAILED = OWN "checks_failed" Counter "Responses that failed the check.";
     COMPONENT_CPU = OWN "component_cpu_seconds" Counter "CPU time of the component.";
@@ -115,6 +115,6 @@ metrics! {
     OWN_REQUESTS = OWN "own_requests" Counter "The gateway's own count of requests.";
     OWN_POOL = OWN "own_pool" Gauge "The size of a pool in the gateway's own metrics.";
     VALID = OWN "valid" Gauge "1 if the load is valid, otherwise 0.";
-    LIMITED = OWN "limited" Gauge "1 for each reason why the figures of the load are limited.";
+    LIMITED = OWN "limited" Gauge "1 for each reason why the load is limited or invalid.";
     PHASE_INFO = OWN "phase_info" Gauge "1 while a load is measured.";
 }

@@ -147,7 +147,8 @@ impl Run {
             record["phases"][0]["usage"]["gateway"]["pss_before_bytes"].as_f64()
         };
         let known: Vec<f64> = self.trials.iter().filter_map(of).collect();
-        gatebench_stats::median(&known).ok_or_else(|| "the trials' records have no memory".into())
+        gatebench_stats::median(&known)
+            .ok_or_else(|| "no trial's record contains the gateway's memory".into())
     }
 
     fn blocks(&self) -> Result<Vec<Block>, String> {

@@ -7,3 +7,4 @@ mod histograms;
 mod influx;
 mod official;
 mod prometheus;
+mod python;

@@ -1,31 +1,11 @@
 //! Decodes OTLP with the official Python messages, and reads the dashboards with Grafana's own
 //! types. `scripts/install-test-deps` installs both.
 
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-
 use gatebench_outputs::{Duration, Encoder, Format, What, dashboard};
 use serde_json::Value;
 
 use crate::facts::{BEGIN_NS, SECOND_NS, ending, fact, load, second};
-
-/// Prints the message as JSON. Fails if it contains unknown fields.
-const DECODE: &str = "
-import sys
-from google.protobuf import json_format, unknown_fields
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-message = ExportMetricsServiceRequest()
-message.ParseFromString(sys.stdin.buffer.read())
-def known(it):
-    assert len(unknown_fields.UnknownFieldSet(it)) == 0, it
-    for field, value in it.ListFields():
-        if field.message_type:
-            values = value if hasattr(value, '__len__') and not hasattr(value, 'ListFields') else [value]
-            for each in values: known(each)
-known(message)
-print(json_format.MessageToJson(message))
-";
+use crate::python;
 
 /// Reads a dashboard and writes it again, which drops everything that the schema does not define.
 const DASHBOARD: &str = "
@@ -34,34 +14,6 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 print(JSONEncoder().encode(Dashboard.from_json(json.load(sys.stdin))))
 ";
-
-fn packages() -> PathBuf {
-    let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
-        PathBuf::from,
-    );
-    let folder = data.join("gatebench/metrics");
-    let place = folder.display();
-    assert!(
-        folder.is_dir(),
-        "{place} is missing: run scripts/install-test-deps"
-    );
-    folder
-}
-
-fn python(program: &str, input: &[u8]) -> Value {
-    let mut python = Command::new("python3")
-        .args(["-c", program])
-        .env("PYTHONPATH", packages())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    python.stdin.take().unwrap().write_all(input).unwrap();
-    let output = python.wait_with_output().unwrap();
-    assert!(output.status.success());
-    serde_json::from_slice(&output.stdout).unwrap()
-}
 
 /// The places where `read` differs from `written` or lacks something.
 fn lost(written: &Value, read: &Value, place: &str) -> Vec<String> {
@@ -91,7 +43,7 @@ fn lost(written: &Value, read: &Value, place: &str) -> Vec<String> {
 #[test]
 fn dashboards_have_the_schema_of_grafana() {
     for written in [dashboard::prometheus(), dashboard::influxdb()] {
-        let read = python(DASHBOARD, written.to_string().as_bytes());
+        let read = python::json(DASHBOARD, written.to_string().as_bytes());
         assert_eq!(lost(&written, &read, ""), [""; 0]);
         let panels = written["panels"].as_array().unwrap();
         let mut ids: Vec<u64> = panels.iter().map(|it| it["id"].as_u64().unwrap()).collect();
@@ -116,7 +68,7 @@ fn the_official_messages_decode_otlp() {
     ] {
         body.extend(encoder.encode(&each));
     }
-    let message = python(DECODE, &body);
+    let message = python::otlp(&body);
     let resources = message["resourceMetrics"].as_array().unwrap();
     let of = |resource: &Value, name: &str| {
         let metrics = resource["scopeMetrics"][0]["metrics"].as_array().unwrap();

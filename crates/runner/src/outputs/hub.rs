@@ -23,6 +23,9 @@ const EVERY: Duration = Duration::from_secs(1);
 const PROBE: Duration = Duration::from_secs(2);
 /// The maximum time for sending the remaining data at the end.
 const FLUSH: Duration = Duration::from_secs(5);
+/// The number of facts that may wait before further facts are merged with them. A second has up to
+/// three facts.
+const UNMERGED_MAX: usize = 120;
 
 /// The output settings of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,6 +69,24 @@ impl Drop for Closing<'_> {
 struct Inbox {
     facts: Vec<Fact>,
     is_closed: bool,
+}
+
+impl Inbox {
+    /// Adds a fact. If too many facts wait, because the encoding thread gets too little CPU time,
+    /// merges the fact with the last waiting one that it can be merged with. At least one earlier
+    /// fact of the same load and kind remains unmerged, because the first reading of a gateway's
+    /// counter is the one from which the others are counted.
+    fn add(&mut self, fact: Fact) {
+        if self.facts.len() < UNMERGED_MAX {
+            return self.facts.push(fact);
+        }
+        let waiting = self.facts.iter_mut().rev();
+        let mut alike = waiting.filter(|it| it.merges_with(&fact));
+        match (alike.next(), alike.next()) {
+            (Some(last), Some(_)) => last.merge(fact),
+            _ => self.facts.push(fact),
+        }
+    }
 }
 
 impl Outputs {
@@ -170,8 +191,8 @@ impl Outputs {
         self.targets.iter().map(delivery).collect()
     }
 
-    /// Waits for a second, or until no more facts follow. Returns the facts since the last call,
-    /// and whether they are the last facts.
+    /// Waits one second, or until no more facts follow. Returns the facts since the last call, and
+    /// whether they are the last facts.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
@@ -188,7 +209,7 @@ impl Outputs {
     }
 
     pub(super) fn take(&self, fact: Fact) {
-        self.inbox().facts.push(fact);
+        self.inbox().add(fact);
     }
 
     pub(super) fn next_load(&self) -> u64 {
@@ -235,6 +256,132 @@ fn send(target: Target, appends: bool, queue: &Queue) {
                 let pause = queue.refused(push, refusal);
                 queue.pause(pause);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatebench_outputs::{
+        Class, Component, Distribution, Duration as Sense, Format, Load, OpenMetrics, Own, Second,
+        Stat, Trend, Usage, What,
+    };
+
+    use super::*;
+
+    const SECONDS: u32 = 600;
+
+    /// The facts of a load of ten minutes. CPU times are multiples of a quarter of a second, whose
+    /// sums are exact in floating point.
+    fn facts(id: u64) -> Vec<Fact> {
+        let load = Arc::new(Load {
+            id,
+            labels: [("phase".into(), id.to_string())].into(),
+            checks: vec!["status=200".into()],
+            ..Load::default()
+        });
+        let of_second = |number: u32| {
+            let from_ns = (id * 1_000 + u64::from(number)) * 1_000_000_000;
+            [second(number), usage(number), own(number)].map(|what| Fact {
+                load: Arc::clone(&load),
+                from_ns,
+                to_ns: from_ns + 1_000_000_000,
+                what,
+            })
+        };
+        (0..SECONDS).flat_map(of_second).collect()
+    }
+
+    fn second(number: u32) -> What {
+        let count = u64::from(number % 7 + 1);
+        let times = Distribution::new((1..=count).map(|it| (it * 1_000 + count, it)));
+        What::Second(Second {
+            number,
+            statuses: [(200, count), (503, 1)].into(),
+            classes: [(Class::Redirection, 2)].into(),
+            errors: [("timeout".into(), 3)].into(),
+            dropped: 4,
+            checks_failed: [(0, 5)].into(),
+            failing_checks: 2,
+            bytes_sent: 7,
+            bytes_received: 8,
+            busy: count,
+            engine_cpu_ns: 250_000_000,
+            times: [((Trend::Response, Class::Success), times)].into(),
+        })
+    }
+
+    fn usage(second: u32) -> What {
+        let gateway = Component {
+            cpu_ns: Some(500_000_000),
+            memory_bytes: u64::from(second),
+            descriptors: u64::from(second),
+        };
+        let components = [("gateway", gateway)].into();
+        What::Usage(Usage { second, components })
+    }
+
+    fn own(number: u32) -> What {
+        What::Own(Own {
+            requests: Some(u64::from(number) * 10),
+            pools: [("pool_bytes".into(), u64::from(number))].into(),
+        })
+    }
+
+    /// The last value of each series with its time. The times of each series ascend.
+    fn last(facts: &[Fact]) -> BTreeMap<String, (String, f64)> {
+        let mut text = OpenMetrics::new(Stat::DEFAULT.to_vec(), Sense::Response);
+        facts.iter().for_each(|fact| text.take(fact));
+        let mut last = BTreeMap::new();
+        for line in text.finish().lines() {
+            let Some((series, sample)) = line.rsplit_once("} ") else {
+                continue;
+            };
+            let (value, at) = sample.split_once(' ').unwrap();
+            let at: f64 = at.parse().unwrap();
+            let before = last.insert(series.to_owned(), (value.to_owned(), at));
+            assert!(before.is_none_or(|(_, before)| before < at), "{line}");
+        }
+        last
+    }
+
+    /// The sum of a counter's increases, as in InfluxDB.
+    fn sum(facts: &[Fact], measurement: &str) -> f64 {
+        let format = Format::Influx { sampling: Some(1) };
+        let mut encoder = Encoder::new(&format, Sense::Response);
+        let text = facts.iter().flat_map(|it| encoder.encode(it)).collect();
+        let text = String::from_utf8(text).unwrap();
+        let lines = text.lines().filter(|it| it.starts_with(measurement));
+        let value = |line: &str| {
+            let (_, value) = line.rsplit_once(" value=")?;
+            value.split_once(' ')?.0.parse::<f64>().ok()
+        };
+        lines.map(|line| value(line).unwrap()).sum()
+    }
+
+    #[test]
+    fn facts_that_wait_for_long_are_merged_without_changing_a_total() {
+        let all: Vec<Fact> = (1..=3).flat_map(facts).collect();
+        let mut inbox = Inbox::default();
+        all.iter().cloned().for_each(|fact| inbox.add(fact));
+        let merged = &inbox.facts;
+        // The first load fills the inbox. Each further load adds two facts of each of three kinds.
+        assert_eq!(merged.len(), UNMERGED_MAX + 2 * 6);
+        let unmerged = UNMERGED_MAX - 3;
+        assert_eq!(merged[..unmerged], all[..unmerged]);
+        assert_eq!(last(merged), last(&all));
+        for (counter, total) in [
+            ("http_reqs,", all.iter().map(requests).sum::<u64>()),
+            ("gatebench_own_requests,", 3 * 10 * u64::from(SECONDS - 1)),
+        ] {
+            assert_eq!(sum(merged, counter), total as f64, "{counter}");
+        }
+    }
+
+    fn requests(fact: &Fact) -> u64 {
+        match &fact.what {
+            What::Second(second) => second.requests(),
+            _ => 0,
         }
     }
 }

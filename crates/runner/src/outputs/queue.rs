@@ -288,3 +288,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

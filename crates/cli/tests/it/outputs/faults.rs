@@ -3,19 +3,22 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Finished};
 use crate::serving::Serving;
+use crate::turns::turn;
 
-/// The behavior of a failing server.
+/// The behavior of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
+pub enum Behavior {
     /// Accepts a connection and never responds.
     Silent,
+    /// Closes each connection on which it has received a request.
+    Closes,
     /// Responds after this delay.
     Slow(Duration),
     /// Responds with this status.
@@ -26,28 +29,35 @@ enum Fault {
     Resets,
 }
 
-/// A failing server, which ends on drop.
-struct Failing {
-    port: u16,
-    over: Arc<AtomicBool>,
-    requests: Arc<AtomicU32>,
+/// A request that a server has received.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// The request line and the fields, in lowercase.
+    pub head: String,
+    pub body: Vec<u8>,
 }
 
-impl Failing {
-    fn start(fault: Fault) -> Self {
+/// A server with a given behavior, which ends on drop.
+pub struct Scripted {
+    pub port: u16,
+    over: Arc<AtomicBool>,
+    requests: Arc<Mutex<Vec<Received>>>,
+}
+
+impl Scripted {
+    pub fn start(behavior: Behavior) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let over = Arc::new(AtomicBool::new(false));
-        let requests = Arc::new(AtomicU32::new(0));
-        let (is_over, counted) = (Arc::clone(&over), Arc::clone(&requests));
+        let requests: Arc<Mutex<Vec<Received>>> = Arc::default();
+        let (is_over, received) = (Arc::clone(&over), Arc::clone(&requests));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                counted.fetch_add(1, Ordering::Relaxed);
-                let is_over = Arc::clone(&is_over);
-                thread::spawn(move || serve(stream.unwrap(), fault, &is_over));
+                let (is_over, received) = (Arc::clone(&is_over), Arc::clone(&received));
+                thread::spawn(move || serve(stream.unwrap(), behavior, &is_over, &received));
             }
         });
         Self {
@@ -56,9 +66,14 @@ impl Failing {
             requests,
         }
     }
+
+    /// Returns the requests in the order in which they arrived.
+    pub fn requests(&self) -> Vec<Received> {
+        self.requests.lock().unwrap().clone()
+    }
 }
 
-impl Drop for Failing {
+impl Drop for Scripted {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         // Wakes the thread that waits for a connection.
@@ -66,25 +81,33 @@ impl Drop for Failing {
     }
 }
 
-fn serve(mut stream: TcpStream, fault: Fault, is_over: &AtomicBool) {
-    let Some(bytes) = body_bytes(&mut stream) else {
+fn serve(
+    mut stream: TcpStream,
+    behavior: Behavior,
+    is_over: &AtomicBool,
+    requests: &Mutex<Vec<Received>>,
+) {
+    let Some(request) = receive(&mut stream) else {
         return;
     };
-    let status = match fault {
-        Fault::Silent => {
+    let bytes = request.body.len();
+    requests.lock().unwrap().push(request);
+    let status = match behavior {
+        Behavior::Silent => {
             while !is_over.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(10));
             }
             return;
         }
-        Fault::Slow(after) => {
+        Behavior::Closes => return,
+        Behavior::Slow(after) => {
             thread::sleep(after);
             204
         }
-        Fault::Status(status) => status,
-        Fault::TooLarge(most) if bytes > most => 413,
-        Fault::TooLarge(_) => 204,
-        Fault::Resets => {
+        Behavior::Status(status) => status,
+        Behavior::TooLarge(most) if bytes > most => 413,
+        Behavior::TooLarge(_) => 204,
+        Behavior::Resets => {
             rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
             return;
         }
@@ -99,8 +122,8 @@ fn serve(mut stream: TcpStream, fault: Fault, is_over: &AtomicBool) {
     let _ = stream.write_all(response.as_bytes());
 }
 
-/// Reads a request and returns the number of bytes in its body.
-fn body_bytes(stream: &mut TcpStream) -> Option<usize> {
+/// Reads a request; returns `None` if the connection ends first.
+fn receive(stream: &mut TcpStream) -> Option<Received> {
     let mut request = Vec::new();
     let mut chunk = [0; 4096];
     loop {
@@ -108,18 +131,21 @@ fn body_bytes(stream: &mut TcpStream) -> Option<usize> {
         request.extend_from_slice(&chunk[..count]);
         let head_end = request.windows(4).position(|it| it == b"\r\n\r\n");
         let Some(head_end) = head_end else { continue };
-        let head = String::from_utf8_lossy(&request[..head_end]).to_lowercase();
+        let body_begin = head_end + 4;
+        let head = String::from_utf8_lossy(&request[..body_begin]).to_lowercase();
         let length = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length: "));
         let length: usize = length.map_or(0, |it| it.parse().unwrap());
-        if request.len() >= head_end + 4 + length {
-            return Some(length);
+        if request.len() >= body_begin + length {
+            let body = request.split_off(body_begin);
+            return Some(Received { head, body });
         }
     }
 }
 
-fn warnings(finished: &Finished) -> Vec<&str> {
+/// Returns the warnings about outputs.
+pub fn warnings(finished: &Finished) -> Vec<&str> {
     let lines = finished.stderr.lines();
     lines
         .filter(|line| line.starts_with("warning: output"))
@@ -133,24 +159,28 @@ fn a_failing_server_only_causes_a_warning() {
     let upstream = Serving::start(&bench, &upstream);
     let target = format!("http://127.0.0.1:{}/ping", upstream.port);
     let cases = [
-        (Fault::Silent, "the server does not respond"),
+        (Behavior::Silent, "the server does not respond"),
         (
-            Fault::Slow(Duration::from_secs(10)),
+            Behavior::Slow(Duration::from_secs(10)),
             "the server does not respond",
         ),
         (
-            Fault::Status(500),
+            Behavior::Status(500),
             "the server responds with 500: words of the server; read the server's log",
         ),
         (
-            Fault::Status(404),
+            Behavior::Status(404),
             "start Prometheus with --web.enable-remote-write-receiver",
         ),
-        (Fault::Status(401), "set K6_PROMETHEUS_RW_USERNAME"),
-        (Fault::TooLarge(10), "raise the server's request size limit"),
-        (Fault::Resets, "cannot reach the server"),
+        (Behavior::Status(401), "set K6_PROMETHEUS_RW_USERNAME"),
+        (
+            Behavior::TooLarge(10),
+            "raise the server's request size limit",
+        ),
+        (Behavior::Resets, "cannot reach the server"),
+        (Behavior::Closes, "cannot reach the server"),
     ];
-    let servers = cases.map(|(fault, _)| Failing::start(fault));
+    let servers = cases.map(|(behavior, _)| Scripted::start(behavior));
     let begun = Instant::now();
     let sessions: Vec<_> = servers
         .iter()
@@ -161,19 +191,19 @@ fn a_failing_server_only_causes_a_warning() {
             ))
         })
         .collect();
-    for ((session, server), (fault, words)) in sessions.into_iter().zip(&servers).zip(cases) {
+    for ((session, server), (behavior, words)) in sessions.into_iter().zip(&servers).zip(cases) {
         let finished = session.wait_for_end();
         finished.assert_code(0);
         finished.assert_prints(&["100"]);
         let warnings = warnings(&finished);
-        assert_eq!(warnings.len(), 1, "{fault:?}: {}", finished.stderr);
-        assert!(warnings[0].contains(words), "{fault:?}: {}", warnings[0]);
+        assert_eq!(warnings.len(), 1, "{behavior:?}: {}", finished.stderr);
+        assert!(warnings[0].contains(words), "{behavior:?}: {}", warnings[0]);
         // The probe and three parts, each of which is sent at most four times, cause at most 13
         // requests; one more is tolerated.
-        let requests = server.requests.load(Ordering::Relaxed);
+        let requests = server.requests().len();
         assert!(
             (2..=14).contains(&requests),
-            "{fault:?}: {requests} requests"
+            "{behavior:?}: {requests} requests"
         );
     }
     // Two seconds for the probe, two for the load, five for the rest, and a margin for a busy
@@ -187,18 +217,42 @@ fn a_failing_server_only_causes_a_warning() {
 
 #[test]
 fn a_required_output_that_does_not_respond_ends_the_run_before_a_trial() {
+    let _turn = turn();
     let bench = Bench::new();
-    let server = Failing::start(Fault::Status(404));
-    let out = format!("prometheus=http://127.0.0.1:{}/", server.port);
-    let run = bench.gatebench(&format!(
-        "run suite.yaml --dir run --out {out} --out-required"
-    ));
-    run.assert_code(3);
-    run.assert_says(&[
-        "the server responds with 404",
-        "--web.enable-remote-write-receiver",
-    ]);
-    assert!(bench.kept_trials("run").is_empty());
+    let cases = [
+        (
+            Behavior::Status(404),
+            [
+                "the server responds with 404",
+                "--web.enable-remote-write-receiver",
+            ],
+        ),
+        (
+            Behavior::Closes,
+            ["cannot reach the server", "start the server"],
+        ),
+        (
+            Behavior::Silent,
+            ["the server does not respond", "check the host and the port"],
+        ),
+    ];
+    let took = cases.map(|(behavior, words)| {
+        let server = Scripted::start(behavior);
+        let dir = format!("run-{}", server.port);
+        let out = format!("prometheus=http://127.0.0.1:{}/", server.port);
+        let begun = Instant::now();
+        let run = bench.gatebench(&format!(
+            "run suite.yaml --dir {dir} --out {out} --out-required"
+        ));
+        let took = begun.elapsed();
+        run.assert_code(3).assert_says(&words);
+        assert!(bench.kept_trials(&dir).is_empty());
+        assert_eq!(server.requests().len(), 1, "{behavior:?}");
+        took
+    });
+    // The other checks before a run take equally long in each case. A server that does not respond
+    // adds the two seconds of the probe; a margin allows for a busy machine.
+    assert!(took[2] < took[0] + Duration::from_secs(4), "{took:?}");
 }
 
 #[test]

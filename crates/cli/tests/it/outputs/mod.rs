@@ -4,4 +4,5 @@ mod dashboards;
 mod exact;
 mod faults;
 mod full;
+mod otlp;
 mod server;
