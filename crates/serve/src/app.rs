@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use axum::response::{IntoResponse as _, Response};
+use gatebench_model::Plan;
 use gatebench_store::{Run, RunOverview, RunState, TrialFolder};
 use gatebench_studies::{Findings, analyse_masked};
 use tokio::sync::Semaphore;
@@ -38,12 +39,20 @@ pub(crate) struct App {
     /// The outcomes of trials, each with the stamp of the trial's record. The key consists of the
     /// name of the run and that of the trial's folder.
     pub(crate) outcomes: Mutex<HashMap<(String, String), (String, Chip)>>,
-    /// The rows of runs that are not in progress, by name. The stamp of a row shows whether the run
-    /// has changed.
-    rows: Mutex<HashMap<String, (String, Row)>>,
+    rows: Mutex<Rows>,
     /// The findings of the most recently analyzed runs, in the order of their analysis, each with
     /// the name and the stamp of its run.
     findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
+}
+
+/// The runs of the folder, as of the last scan.
+#[derive(Default)]
+struct Rows {
+    /// The rows of runs that are not in progress, by name. The stamp of a row shows whether the run
+    /// has changed.
+    ended: HashMap<String, (String, Row)>,
+    /// The names of the runs in progress.
+    running: Vec<String>,
 }
 
 impl App {
@@ -82,40 +91,68 @@ impl App {
         Ok(RunOverview::read(&self.dir(name)?)?)
     }
 
-    /// Returns a row for each run, the newest first. Reads a run again only if it has changed or is
-    /// in progress.
+    /// Returns a row for each run, the newest first. While runs are in progress, reads only these
+    /// runs, because reading the others could disturb the measurement: until one of them ends, the
+    /// rows of the others do not change, and new runs are missing.
     ///
     /// # Errors
     /// The folder cannot be read.
     pub(crate) fn rows(&self) -> Result<Vec<Row>, Problem> {
+        let mut known = locked(&self.rows);
+        let running = known.running.iter().filter_map(|name| self.running(name));
+        let mut running: Vec<(Row, Plan)> = running.collect();
+        if running.is_empty() || running.len() < known.running.len() {
+            running = self.scan(&mut known.ended)?;
+            known.running = running.iter().map(|(row, _)| row.name.clone()).collect();
+        }
+        self.cores.avoid(running.last().map(|(_, plan)| plan));
+        let ended = known.ended.values().map(|(_, row)| row.clone());
+        let running = running.into_iter().map(|(row, _)| row);
+        let mut rows: Vec<Row> = ended.chain(running).collect();
+        rows.sort_by(|a, b| b.order().cmp(&a.order()));
+        Ok(rows)
+    }
+
+    /// Returns the row and the plan of a run; `None` unless the run is in progress.
+    fn running(&self, name: &str) -> Option<(Row, Plan)> {
+        let dir = self.folder.dir(name)?;
+        let overview = RunOverview::read(&dir);
+        let row = Row::of(name, &dir, &overview);
+        let overview = overview.ok().filter(|_| row.is_running)?;
+        Some((row, overview.manifest.plan))
+    }
+
+    /// Updates the rows of runs that are not in progress, and returns the rows and the plans of
+    /// those that are. Reads a run again only if it has changed.
+    fn scan(
+        &self,
+        ended: &mut HashMap<String, (String, Row)>,
+    ) -> Result<Vec<(Row, Plan)>, Problem> {
         let names = self.folder.names().map_err(|error| {
             let folder = self.folder.path().display();
             Problem::NotFound(format!("{folder} cannot be read: {error}"))
         })?;
-        let mut known = locked(&self.rows);
-        known.retain(|name, _| names.contains(name));
-        let mut rows = Vec::new();
-        let mut under_way = None;
+        ended.retain(|name, _| names.contains(name));
+        let mut running = Vec::new();
         for name in names {
             let Some(dir) = self.folder.dir(&name) else {
                 continue;
             };
             let stamp = RunOverview::stamp(&dir).unwrap_or_default();
-            if let Some((_, row)) = known.get(&name).filter(|(own, _)| *own == stamp) {
-                rows.push(row.clone());
+            if ended.get(&name).is_some_and(|(own, _)| *own == stamp) {
                 continue;
             }
             let overview = RunOverview::read(&dir);
             let row = Row::of(&name, &dir, &overview);
             match overview {
-                Ok(it) if it.state == RunState::Running => under_way = Some(it.manifest.plan),
-                _ => drop(known.insert(name, (stamp, row.clone()))),
+                Ok(it) if it.state == RunState::Running => {
+                    ended.remove(&name);
+                    running.push((row, it.manifest.plan));
+                }
+                _ => drop(ended.insert(name, (stamp, row))),
             }
-            rows.push(row);
         }
-        self.cores.avoid(under_way.as_ref());
-        rows.sort_by(|a, b| b.order().cmp(&a.order()));
-        Ok(rows)
+        Ok(running)
     }
 
     pub(crate) fn is_measuring(&self) -> Result<bool, Problem> {

@@ -12,6 +12,12 @@ pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
 /// The time limit for a client to send the head of its request.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
+/// The time after which a client that accepts no more of its response loses its connection.
+pub(crate) const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
+/// The size of the kernel's send buffer of a connection. Linux reports that a client has accepted
+/// bytes only when about a third of the buffer is free again, so a larger buffer would disconnect
+/// clients that read slowly.
+pub(crate) const SEND_BUFFER_BYTES: usize = 128 << 10;
 /// The maximum duration of a connection. A page that receives changes then reconnects.
 pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
 /// The time without connections after which a server stops once its run is over. It is long enough

@@ -1,5 +1,5 @@
-//! The runs that clients may read: a single run, or the directories of a folder that contain a
-//! manifest, except hidden ones.
+//! The runs that clients may read: a single run, or all directories in a folder that contain a
+//! manifest and are not hidden.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -18,16 +18,15 @@ use crate::secret::Secret;
 pub(crate) const START: &str = "/start";
 
 /// The content security policy of every page. Responses with untrusted content have other policies,
-/// which include a sandbox.
+/// which include a sandbox. Forms are allowed even if all pages are read-only, because the policy
+/// also applies to forms that only filter the list or choose two runs.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-const HEADERS: [(&str, &str); 7] = [
+const HEADERS: [(&str, &str); 6] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    // With `no-referrer`, a browser would send `Origin: null` with the form.
-    ("referrer-policy", "same-origin"),
     ("cache-control", "no-store"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
@@ -124,6 +123,15 @@ impl Guard {
         Some(Ok(response))
     }
 
+    /// The referrer policy. With `no-referrer`, a browser would send `Origin: null` with a POST
+    /// request.
+    fn referrer_policy(&self) -> &'static str {
+        match self.allows_run {
+            true => "same-origin",
+            false => "no-referrer",
+        }
+    }
+
     /// Checks a request. Returns the guard's own response, or `None` if a page may handle the
     /// request.
     fn check(&self, request: &Request) -> Result<Option<Response>, Problem> {
@@ -190,7 +198,8 @@ pub(crate) async fn guard(State(own): State<Arc<Guard>>, request: Request, next:
         Ok(Some(response)) => response,
         Err(problem) => problem.into_response(),
     };
-    for (name, value) in HEADERS {
+    let referrer_policy = ("referrer-policy", own.referrer_policy());
+    for (name, value) in HEADERS.into_iter().chain([referrer_policy]) {
         let entry = response.headers_mut().entry(name);
         entry.or_insert(HeaderValue::from_static(value));
     }

@@ -29,10 +29,10 @@ const LENGTHS: [[&str; 3]; 3] = [
     [
         "smoke",
         "--smoke",
-        "seconds; checks only that everything works",
+        "takes seconds and only checks that everything works",
     ],
-    ["quick", "--quick", "minutes; at most 3 blocks"],
-    ["full", "", "the length that the suite defines"],
+    ["quick", "--quick", "takes minutes, with at most 3 blocks"],
+    ["full", "", "has the length that the suite defines"],
 ];
 
 /// A choice in the form.

@@ -2,7 +2,7 @@
 //! run directories, even while another process writes them.
 //!
 //! The findings come from `studies`, the figures of each second from `store`, and the drawing code
-//! for all charts is in `report`.
+//! for all charts from `report`.
 
 mod app;
 mod bounds;
@@ -23,6 +23,7 @@ mod rows;
 mod secret;
 mod server;
 mod shared;
+mod stalled;
 mod view;
 
 pub use folder::Folder;

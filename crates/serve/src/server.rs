@@ -9,6 +9,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
@@ -16,11 +17,12 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::app::App;
 use crate::bounds::{
     CONNECTION_TIME_MAX, CONNECTIONS_MAX, ENDING_TIME_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX,
-    THREADS_MAX, UNUSED_TIME,
+    SEND_BUFFER_BYTES, THREADS_MAX, UNUSED_TIME, WRITE_TIME_MAX,
 };
 use crate::folder::Folder;
 use crate::guard::Guard;
 use crate::launch::{Launch, Launcher};
+use crate::stalled::Impatient;
 use crate::{route, view};
 
 /// The settings of a server.
@@ -188,12 +190,15 @@ async fn accept(listener: TcpListener, connections: Arc<Semaphore>, router: Rout
 
 /// Serves one request and closes the connection.
 async fn serve(stream: TcpStream, router: Router) {
+    // If the system refuses the size, its own size remains.
+    let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
+    let stream = TokioIo::new(Impatient::new(stream, WRITE_TIME_MAX));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(stream, TowerToHyperService::new(router));
     // Errors are ignored because they affect only this client, which is too slow or has
     // disconnected.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;

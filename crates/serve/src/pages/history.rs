@@ -41,7 +41,8 @@ struct RunLine {
 }
 
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
-    let is_measuring = app.is_measuring()?;
+    let rows = app.rows()?;
+    let is_measuring = rows.iter().any(|row| row.is_running);
     let mut entries = entries(app, is_measuring)?;
     let cells = || entries.iter().flat_map(|it| &it.cells);
     let mut view = View {
@@ -68,8 +69,8 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("history.html", &view))
 }
 
-/// While a run is in progress, new runs are not read, because reading them could disturb the
-/// measurement.
+/// Returns the listed runs. While a run is in progress, new runs are not read, because reading them
+/// could disturb the measurement.
 fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
     let folder = app.folder.path();
     let mut index = HistoryIndex::open(folder)?;
@@ -77,6 +78,7 @@ fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
         true => index.entries()?,
         false => updated(&mut index, folder, |_, _, _| {})?,
     };
+    // Looking up a directory does not read the run.
     entries.retain(|it| app.folder.dir(&it.dir).is_some());
     Ok(entries)
 }

@@ -16,6 +16,7 @@ struct View {
     folder: String,
     words: String,
     filter: String,
+    is_measuring: bool,
     rows: Vec<Row>,
 }
 
@@ -35,6 +36,7 @@ pub(crate) fn changing(app: &App, filter: &str) -> Result<String, Problem> {
 
 fn view_of(app: &App, filter: String) -> Result<View, Problem> {
     let mut rows = app.rows()?;
+    let is_measuring = rows.iter().any(|row| row.is_running);
     let all = rows.len();
     let small = filter.to_lowercase();
     rows.retain(|row| row.has(&small));
@@ -56,6 +58,7 @@ fn view_of(app: &App, filter: String) -> Result<View, Problem> {
         folder: app.folder.path().display().to_string(),
         words,
         filter,
+        is_measuring,
         rows,
     })
 }

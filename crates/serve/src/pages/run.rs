@@ -43,6 +43,8 @@ struct View {
     broken: Option<[String; 2]>,
     trials: Vec<TrialRow>,
     files: Vec<FileLink>,
+    /// The runs in the form that compares this run with another one; empty while this run is in
+    /// progress.
     others: Vec<Link>,
 }
 
@@ -138,7 +140,6 @@ fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response
         facts: facts(manifest),
         hint: hint(*state, &manifest.plan.study, &dir),
         files: of_folder(&href_of_run(name), files_of_run(&dir)?),
-        others: others(app, name)?,
         site: app.site(name, ""),
         ..View::default()
     };
@@ -148,6 +149,7 @@ fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response
         view.live = Some(live(app, name, manifest)?);
     } else {
         locked(&app.live).retain(|(run, _), _| run != name);
+        view.others = others(app, name)?;
         match app.findings(name) {
             Ok(findings) => {
                 view.trials = trials(app, name, manifest, Some(&findings))?;
@@ -245,7 +247,6 @@ pub(crate) fn changing(app: &App, name: &str, manifest: &Manifest) -> Result<Str
         live: Live,
         trials: Vec<TrialRow>,
     }
-    app.cores.avoid(Some(&manifest.plan));
     let part = Part {
         live: live(app, name, manifest)?,
         trials: trials(app, name, manifest, None)?,
@@ -254,6 +255,7 @@ pub(crate) fn changing(app: &App, name: &str, manifest: &Manifest) -> Result<Str
 }
 
 fn live(app: &App, name: &str, manifest: &Manifest) -> Result<Live, Problem> {
+    app.cores.avoid(Some(&manifest.plan));
     let dir = app.folder.path().join(name);
     let folders = TrialFolder::all(&dir)?;
     let planned = manifest.plan.trials.len();

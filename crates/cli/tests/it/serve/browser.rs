@@ -97,6 +97,28 @@ fn pages_are_accessible_on_a_desktop_and_a_phone_in_both_color_schemes() {
 
 #[test]
 #[ignore = "needs Chromium: make test-full"]
+fn the_downloaded_report_opens_from_disk_without_network_or_scripts() {
+    let folder = two_runs();
+    let site = Site::start(folder.path(), &[]);
+    let report = site.get("/run/day-03/report.html");
+    drop(site);
+    let file = folder.path().join("day-03.html");
+    fs::write(&file, report.body).unwrap();
+    let browser = Browser::start();
+    let disable = json!({"value": true});
+    browser.chromium("Emulation.setScriptExecutionDisabled", disable);
+    browser.open(&format!("file://{}", file.display()));
+    let heading = browser.run("return document.querySelector('h1').innerText");
+    let heading = heading.as_str().unwrap();
+    assert!(heading.starts_with("A tour"), "{heading}");
+    browser.until("haproxy");
+    assert_eq!(browser.run("return document.scripts.length"), 0);
+    // No URL has an empty host, so this fails on every HTTP request.
+    browser.assert_quiet("");
+}
+
+#[test]
+#[ignore = "needs Chromium: make test-full"]
 fn the_keyboard_reaches_a_run_and_selects_two() {
     let folder = two_runs();
     let site = Site::start(folder.path(), &[]);

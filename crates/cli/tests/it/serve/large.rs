@@ -14,7 +14,7 @@ use crate::history::common::runs::write_run;
 use crate::turns::turn;
 
 /// The factor by which a build without optimization may exceed the time limits of these tests.
-const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
+const SLOWNESS: u32 = if cfg!(debug_assertions) { 3 } else { 1 };
 
 /// Gets a page that must exist. Returns its size and the CPU time that the server spent, which,
 /// unlike wall time, does not depend on other programs on the machine.

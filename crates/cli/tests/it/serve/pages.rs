@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use gatebench_model::Culprit;
+use gatebench_store::Outcome;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::site::{Site, links};
+use super::site::{Response, Site, links};
+use crate::history::common::Made;
 use crate::history::common::runs::{slower, write_run};
 use crate::history::nights;
 
@@ -89,10 +92,21 @@ fn the_page_has_the_verdict_of_compare() {
     assert_eq!(found["decision"], "worse", "{found}");
     let verdict = found["text"].as_str().unwrap();
     let site = Site::start(folder.path(), &[]);
+    let list = site.page("/");
+    let form = "<form action=\"/compare\" method=\"get\">";
+    let (_, rest) = list.split_once(form).unwrap();
+    let boxes = rest.split("name=\"run\" value=\"").skip(1);
+    let names = boxes.filter_map(|it| it.split('"').next());
+    let query: Vec<String> = names.map(|name| format!("run={name}")).collect();
     // The list has the newer run first; the older one is still the baseline.
-    let page = site.page("/compare?run=day-03&run=day-02");
-    // On the page, a number and its unit stay on one line.
-    let has_verdict = |page: &str| page.replace('\u{a0}', " ").contains(verdict);
+    assert_eq!(query, ["run=day-03", "run=day-02"]);
+    // Three clicks lead to a comparison: on the boxes of two runs and on the button.
+    let page = site.page(&format!("/compare?{}", query.join("&")));
+    // On the page, a range and its unit stay on one line.
+    let has_verdict = |page: &str| {
+        let plain = page.replace('\u{a0}', " ").replace('\u{2060}', "");
+        plain.contains(verdict)
+    };
     assert!(has_verdict(&page), "{verdict}\n{page}");
     let swapped = links(&page, "/compare?").remove(0);
     assert!(!has_verdict(&site.page(&swapped)));
@@ -119,9 +133,13 @@ fn the_page_has_the_verdict_of_compare() {
 fn the_history_leads_to_the_run_of_a_change() {
     let folder = nights();
     let site = Site::start(folder.path(), &[]);
-    let page = site.page("/history?gateway=haproxy");
-    assert!(page.contains("class=\"change worse\"") && page.contains("in night-07"));
-    assert!(page.contains("/run/night-07/"));
+    let list = site.page("/");
+    for path in [&*links(&list, "/history")[0], "/history?gateway=haproxy"] {
+        let page = site.page(path);
+        assert!(page.contains("class=\"change worse\"") && page.contains("in night-07"));
+        let run = site.page(&links(&page, "/run/night-07/")[0]);
+        assert!(run.contains("id=\"results\""), "{run}");
+    }
     let list = site.page("/?filter=night-1");
     assert!(list.contains("9 of 18 runs"), "{list}");
 }
@@ -150,16 +168,56 @@ fn the_contents_of_runs_are_shown_as_text() {
     let trial_page = site.page(&trial);
     assert!(trial_page.contains("&lt;img") && !trial_page.contains("<img src=x"));
     let file = links(&trial_page, "nginx.conf").remove(0);
-    let raw = site.get(&file);
+    assert_sealed(&site.get(&file));
+}
+
+/// Asserts that a browser shows a response as plain text, without access to the site.
+#[track_caller]
+fn assert_sealed(raw: &Response) {
     assert_eq!(
         raw.header("content-type"),
         Some("text/plain; charset=utf-8")
     );
+    assert_eq!(raw.header("x-content-type-options"), Some("nosniff"));
     let policy = raw.header("content-security-policy").unwrap();
     assert!(
         policy.contains("sandbox") && !policy.contains("allow"),
         "{policy}"
     );
+}
+
+#[test]
+fn the_words_of_a_failed_gateway_are_shown_as_text() {
+    const HOSTILE: &str = "<script>alert(1)</script>";
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("mine");
+    let fail = |made: &mut Made| {
+        if made.is("nginx") {
+            made.record.outcome = Outcome::Failed {
+                culprit: Culprit::Gateway("nginx".into()),
+                reason: format!("the gateway ended: {HOSTILE}"),
+                remedy: format!("read {HOSTILE}"),
+                phase: None,
+            };
+        }
+    };
+    write_run(&dir, 1, |_| {}, fail);
+    let log = "gateway/gateway.stderr.log";
+    let trial = "trials/0002-proxy-json-nginx-b1";
+    fs::write(dir.join(trial).join(log), HOSTILE).unwrap();
+    // The list shows the first sentence of the report, which names the failure.
+    gatebench(folder.path(), "report mine");
+    let site = Site::start(folder.path(), &["."]);
+    let trial = links(&site.page("/run/mine/"), "/trial/0002-").remove(0);
+    for path in ["/", "/run/mine/", &*trial, "/run/mine/report.html"] {
+        let page = site.page(path);
+        let escaped = "&lt;script&gt;alert(1)&lt;/script&gt;";
+        assert!(page.contains(escaped), "{path}: {page}");
+        assert!(!page.contains("<script>alert"), "{path}: {page}");
+    }
+    let raw = site.get(&links(&site.page(&trial), log).remove(0));
+    assert!(raw.body.contains(HOSTILE), "{raw:?}");
+    assert_sealed(&raw);
 }
 
 #[test]

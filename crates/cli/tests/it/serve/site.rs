@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -45,12 +45,17 @@ impl Site {
         site
     }
 
-    /// The CPU time of the server's threads.
-    pub fn cpu_time(&self) -> Duration {
+    /// The folders of the server's threads in `/proc`.
+    pub fn threads(&self) -> impl Iterator<Item = PathBuf> {
         let pid = self.child.as_ref().unwrap().id();
         let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-        let on_cpu = threads.flatten().map(|thread| {
-            let times = fs::read_to_string(thread.path().join("schedstat")).unwrap();
+        threads.flatten().map(|thread| thread.path())
+    }
+
+    /// The CPU time of the server's threads.
+    pub fn cpu_time(&self) -> Duration {
+        let on_cpu = self.threads().map(|thread| {
+            let times = fs::read_to_string(thread.join("schedstat")).unwrap();
             let nanoseconds = times.split_whitespace().next().unwrap();
             nanoseconds.parse::<u64>().unwrap()
         });

@@ -90,6 +90,9 @@ fn only_a_page_of_this_server_starts_a_run() {
     let site = site(&bench);
     let cookie = format!("Cookie: {}", site.cookie);
     let origin = format!("Origin: http://{}", site.host());
+    // With `no-referrer`, a browser would send `Origin: null` with the form.
+    let page = site.get("/start");
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"));
     let foreign = ["Origin: http://evil.example", "Origin: null", "X: y"];
     for other in foreign {
         let form = format!("{CHOICE}&token={}", token(&site));

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::site::Site;
 use crate::bench::Bench;
 use crate::history::common::manifest;
+use crate::history::common::runs::write_run;
 use crate::turns::turn;
 
 /// A load that is long enough for several updates of a page.
@@ -45,6 +46,15 @@ pub(super) fn second(second: u32, completed: u64) -> LiveEvent {
         response_p99_ns: Some(4_500_000),
         ..LiveSecond::default()
     })
+}
+
+/// Returns a field of a `stat` file in `/proc`, numbered as in proc(5).
+fn stat_field(file: impl AsRef<Path>, field: usize) -> String {
+    let stat = fs::read_to_string(file).unwrap();
+    // The second field, the name of the program, may contain spaces.
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    let mut fields = after_name.split_whitespace();
+    fields.nth(field - 3).unwrap().to_owned()
 }
 
 #[test]
@@ -97,6 +107,46 @@ fn a_run_is_shown_second_by_second_and_a_killed_run_is_marked() {
 }
 
 #[test]
+fn other_runs_are_not_read_while_a_run_is_measured() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str| write_run(&folder.path().join(name), 1, |_| {}, |_| {});
+    write("earlier");
+    let (writer, open, live) = running(folder.path());
+    let site = Site::start(folder.path(), &["."]);
+    let mut changes = site.changes("/events");
+    changes.until("value=\"0\" max=\"9\"");
+    write("newcomer");
+    let manifest = folder.path().join("earlier/manifest.json");
+    fs::write(manifest, "{\"schema\": 1, \"gatebench\"").unwrap();
+    // The list shows the progress of the measured run, but no change to another run.
+    fs::write(open.folder().join("trial.json"), "{}").unwrap();
+    changes.until("value=\"1\" max=\"9\"");
+    for path in ["/", "/compare"] {
+        let page = site.page(path);
+        assert!(page.contains("earlier"), "{page}");
+        assert!(!page.contains("newcomer"), "{page}");
+        assert!(!page.contains("is damaged"), "{page}");
+    }
+    drop((live, open, writer));
+    let list = site.page("/");
+    for words in ["killed", "newcomer", "is damaged"] {
+        assert!(list.contains(words), "{words}:\n{list}");
+    }
+}
+
+#[test]
+fn every_thread_of_a_server_has_the_lowest_priority() {
+    let folder = TempDir::new().unwrap();
+    let site = Site::start(folder.path(), &["."]);
+    // A separate thread renders the page.
+    site.page("/");
+    let nice = site.threads().map(|it| stat_field(it.join("stat"), 19));
+    let nice: Vec<String> = nice.collect();
+    assert!(nice.len() > 1, "{nice:?}");
+    assert!(nice.iter().all(|it| it == "19"), "{nice:?}");
+}
+
+#[test]
 fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
     // The page is not updated while other tests keep all cores busy.
     let _turn = turn();
@@ -129,13 +179,11 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
         targets.any(|it| it.to_string_lossy() == format!("socket:[{inode}]"))
     };
     assert!(!listening(run.id()), "the measuring process opens no port");
-    // `SCHED_IDLE` is 5 (proc(5), field 41).
+    // `SCHED_IDLE` is 5.
     let children = format!("/proc/{0}/task/{0}/children", run.id());
     let children = fs::read_to_string(children).unwrap();
     let server = children.split_whitespace().next().unwrap();
-    let stat = fs::read_to_string(format!("/proc/{server}/stat")).unwrap();
-    let (_, after_name) = stat.rsplit_once(')').unwrap();
-    assert_eq!(after_name.split_whitespace().nth(38), Some("5"), "{stat}");
+    assert_eq!(stat_field(format!("/proc/{server}/stat"), 41), "5");
 
     // On busy cores, the page responds only after a while, so the facts above are read first.
     let site = Site::at(address);
