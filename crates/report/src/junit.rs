@@ -3,7 +3,7 @@
 use crate::chapter::{Block, Case, Cases, JUNIT, Outcome, Part, Report};
 use crate::svg::escape;
 
-/// Writes the test results of a report, with a test suite for each block of cases.
+/// Writes the test results of a report, with a test suite for each [`Part::Cases`].
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(JUNIT);
     let mut out = format!(

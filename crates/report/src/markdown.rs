@@ -49,7 +49,7 @@ fn blocks(out: &mut String, all: &[Block]) {
             }
             Part::Table(table) => out.push_str(&whole(table)),
             Part::Lines(lines) => out.push_str(&table_of_words(lines)),
-            Part::Files { files } => {
+            Part::Files { files, .. } => {
                 for file in files {
                     let (title, text) = (escape(&file.title), escape(&file.text));
                     out.push_str(&format!("[{title}]({}): {text}\n\n", file.file));

@@ -2,8 +2,8 @@
 //! properties in the style sheet, chosen to be distinguishable for color-blind readers and to
 //! contrast with both backgrounds.
 
-/// The number of colors for gateways. With more gateways, some share a color, but each color
-/// appears next to the gateway's name.
+/// The number of colors for gateways. With more gateways, some share a color, but the gateway's
+/// name appears next to the color.
 const COLORS: usize = 7;
 
 /// Maps each variant to the CSS class of its color.

@@ -15,7 +15,7 @@ pub struct Section {
     pub heading: &'static str,
     pub explanation: &'static str,
     pub table: FigureTable,
-    /// The section's flame graphs, each in a file next to the page.
+    /// The section's flame graphs, each also in a file next to the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<FlameGraph>,
 }
@@ -24,12 +24,11 @@ impl Section {
     pub fn chapter(&self, palette: &Palette) -> Chapter {
         let title = format!("{} · {}", self.heading, self.table.title);
         let table = Block::table(self.table.laid_out(), self.table.first, &title, palette);
-        let files = self.graphs.clone();
-        let card = vec![
-            Block::heading(&*title).on(PAGE),
-            table,
-            Part::Files { files }.into(),
-        ];
+        let files = Part::Files {
+            files: self.graphs.clone(),
+            pictures: Vec::new(),
+        };
+        let card = vec![Block::heading(&*title).on(PAGE), table, files.into()];
         let blocks = vec![
             Block::heading(title).on(TERMINAL | MARKDOWN),
             Block::lead(self.explanation, ""),

@@ -12,6 +12,7 @@ const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"]
 
 const TAB: &str = "    ";
 const NO_BREAK_SPACE: char = '\u{a0}';
+const WORD_JOINER: char = '\u{2060}';
 
 /// Cleans the text like [`clean_lines`], but puts it on one line: newlines and tabs become spaces.
 pub fn clean(text: &str) -> String {
@@ -159,7 +160,7 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     lines.map(|(lead, line)| format!("{lead}{line}")).collect()
 }
 
-/// Replaces the space between a number and its unit with a no-break space.
+/// Prevents line breaks between a number and its unit and after the dash of a range of numbers.
 pub fn with_units_kept(text: &str) -> String {
     let mut words = text.split(' ');
     let mut kept = words.next().unwrap_or_default().to_owned();
@@ -167,6 +168,9 @@ pub fn with_units_kept(text: &str) -> String {
         let is_kept = is_unit_after(&kept, word);
         kept.push(if is_kept { NO_BREAK_SPACE } else { ' ' });
         kept.push_str(word);
+    }
+    for digit in '0'..='9' {
+        kept = kept.replace(&format!("{digit}–"), &format!("{digit}–{WORD_JOINER}"));
     }
     kept
 }
@@ -220,10 +224,10 @@ mod tests {
 
     #[test]
     fn a_page_does_not_separate_a_number_from_its_unit() {
-        let kept = with_units_kept(" 20 % less (14–38 %), 3 µs; 5 requests/s of % ");
+        let kept = with_units_kept(" 20 % less (14–38 %), 3 µs; – 5 requests/s of % ");
         assert_eq!(
             kept,
-            " 20\u{a0}% less (14–38\u{a0}%), 3\u{a0}µs; 5 requests/s of % "
+            " 20\u{a0}% less (14–\u{2060}38\u{a0}%), 3\u{a0}µs; – 5 requests/s of % "
         );
         assert_eq!(with_units_kept(""), "");
     }

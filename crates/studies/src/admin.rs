@@ -16,10 +16,10 @@ use crate::common::facts::Sentence;
 const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and \
      timed until the whole response has arrived. After the loads, a change counts as in effect as \
      soon as the gateway applies it to a new connection; the time until then is measured from the \
-     beginning of the call. Under a load, a call is timed from when it was due until its response; \
-     calls that were not made because no time was left would have been among the longest. p50 is \
-     the median of the blocks' medians, with their range; p90 and p99 cover the calls of all \
-     blocks, and are shown only if at least ten calls took longer.";
+     beginning of the call. Under a load, a call is timed from when it was due until the end of \
+     its response; calls that were not made because no time was left would have been among the \
+     longest. p50 is the median of the blocks' medians, with their range; p90 and p99 cover the \
+     calls of all blocks, and each is shown only if at least ten calls took longer.";
 
 const LOSSES: &str = "A request counts as lost if it got no response, or a wrong one, during a \
      load in which the gateway was changed. The figures per change are medians of the blocks, with \
@@ -102,7 +102,7 @@ fn section(context: &Context) -> Option<Section> {
     })
 }
 
-/// A row for each kind of call in the rounds after the loads; empty if there were no rounds.
+/// The rows for each kind of call in the rounds after the loads; none if there were no rounds.
 fn after_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     let rounds: Vec<&AdminRecord> = records.iter().filter_map(|it| it.admin.as_ref()).collect();
     let verbs = AdminVerb::ALL.into_iter().filter(|_| !rounds.is_empty());

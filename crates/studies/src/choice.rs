@@ -20,8 +20,8 @@ pub trait StudyChoice: Debug {
         None
     }
 
-    /// Returns the length of each measurement, if the user requests one. It replaces that of the
-    /// load profile.
+    /// Returns the length that the user requests for each measurement, if any. It replaces the
+    /// length in the load profile.
     fn duration(&self) -> Option<HumanDuration> {
         None
     }
@@ -64,7 +64,7 @@ pub enum PlanError {
         "--at measures one gateway at a time, but the load '{load}' measures them side by side"
     )]
     SharesSideBySide { load: String },
-    /// A phase of the profile already has the name of a load at a share.
+    /// A phase of the profile already has the name of a load at a share of saturation.
     #[error("--at adds a load named '{load}', but the load profile already has one")]
     ShareTaken { load: String },
     /// The load does not start cold, so it would not measure a start.

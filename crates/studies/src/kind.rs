@@ -208,12 +208,12 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
     }
 }
 
-/// The JSON keys of the results of studies. The JSON of every run has all these keys; those of
-/// studies other than the run's are null or an empty list. A newer study's key is present only in
+/// The JSON keys of studies' results. The JSON of every run has all these keys; for studies other
+/// than the run's, their values are null or an empty list. A newer study's key is present only in
 /// the JSON of its own runs.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
-/// The only key whose value is a list, because a run can have several isolation tests.
+/// The only key whose value is a list: a run can have several isolation tests.
 const ISOLATION: &str = "isolation";
 
 /// The typed result of the run's study; empty for a run that only measures, and for a study without

@@ -35,8 +35,8 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// Combined with [`TERMINAL`], asks for the brief form of a report, such as only the first screen
-/// and the alarms of a run.
+/// Combined with [`TERMINAL`], requests the brief form of a report. For a run that has a first
+/// screen, it consists of this screen and the most severe problems.
 pub const BRIEF: Forms = 32;
 
 /// The CSS classes that place charts side by side.
@@ -132,7 +132,12 @@ pub enum Part {
         charts: Vec<Chart>,
     },
     /// Graphs in separate files.
-    Files { files: Vec<FlameGraph> },
+    Files {
+        files: Vec<FlameGraph>,
+        /// The picture of each graph as SVG in Base64, for a page that must not need other files;
+        /// otherwise empty.
+        pictures: Vec<String>,
+    },
     /// Failures and limits of the results, each with its remedy.
     Notes { notes: Vec<Note> },
     /// Names and values, only on the page.

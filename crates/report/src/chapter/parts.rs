@@ -129,8 +129,8 @@ pub struct TableBlock {
     /// The table's name for screen readers.
     label: String,
     class: &'static str,
-    /// The page's explanation of the mark of limited cells. If it is empty, the page refers to the
-    /// findings.
+    /// The text with which the page explains the mark on limited cells. If it is empty, the page
+    /// refers to the findings.
     limits: &'static str,
     /// True if the sentences above the table explain its symbols. A terminal then prints each row
     /// on one line if all lines fit.

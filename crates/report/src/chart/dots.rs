@@ -5,7 +5,7 @@ use super::{BELOW, GAP, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
-/// A chart of points.
+/// A dot plot.
 pub struct Dots {
     pub names: Names,
     pub across: Ticked,

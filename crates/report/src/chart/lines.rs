@@ -13,7 +13,7 @@ const LABEL_COLUMNS: usize = 14;
 /// The width of bold labels relative to other labels.
 const BOLD: f64 = 1.2;
 
-/// A chart of lines.
+/// A line chart with one or more panels, which share the horizontal axis.
 pub struct Lines<'a> {
     pub names: Names,
     pub width: f64,

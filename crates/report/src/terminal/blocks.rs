@@ -44,7 +44,7 @@ impl Sheet {
             Part::Facts { facts, .. } => facts.iter().for_each(|it| self.fact(it)),
             Part::Table(table) => self.results(table),
             Part::Lines(table) => self.lines(table),
-            Part::Files { files } => {
+            Part::Files { files, .. } => {
                 for file in files {
                     self.soft(&format!("{}: {}", file.title, file.file));
                 }
@@ -149,7 +149,7 @@ impl Sheet {
     }
 
     /// Writes colored text in columns of the same width. A table that is too wide and has fewer
-    /// lines than columns is transposed if it fits then.
+    /// lines than columns is transposed if that makes it fit.
     fn marks(&mut self, table: &Lines) {
         let heads = table.heads[1..].iter().map(|it| it.words.clone());
         let heads = std::iter::once(String::new()).chain(heads);

@@ -84,8 +84,8 @@ impl<'a> Slot<'a> {
         words.max(self.median + self.rest())
     }
 
-    /// Returns the cell of a row after its gap. A cell of text takes the space of the median and
-    /// the range.
+    /// Returns the cell of a row, preceded by the gap between columns. A cell of text takes the
+    /// space of the median and the range.
     fn cell(&self, row: usize, paint: Paint) -> String {
         let cell = self.cells[row];
         let is_words = text::width(cell.median()) > self.median;

@@ -10,7 +10,7 @@ pub enum Style {
     Soft,
     /// A remedy or a good result.
     Good,
-    /// A limited figure, a caution or an open verdict.
+    /// A limited figure, a caution or a verdict without a clear result.
     Fair,
     /// An invalid figure, a failure or the verdict *worse*.
     Bad,

@@ -53,9 +53,9 @@ impl Report for Comment<'_> {
 }
 
 /// The comparisons of the candidate as test results, with a suite for each scenario and a case for
-/// each metric at each load. *Worse* on the deciding metric is a failure if the decision is also
-/// *worse*, and is skipped otherwise. A comparison that is inconclusive or has too few blocks is
-/// skipped as well. If there is no decision, a skipped case states the reason.
+/// each metric at each load. A case whose verdict on the deciding metric is *worse* fails if the
+/// decision is also *worse*, and is skipped otherwise. A comparison that is inconclusive or has too
+/// few blocks is skipped as well. If there is no decision, a skipped case states the reason.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
     let suites = scenarios.iter().map(|it| suite(ab_test, it));
     Chapter::of(suites.chain(undecided(ab_test)).collect())

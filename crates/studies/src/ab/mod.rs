@@ -248,8 +248,8 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    // The first comparison for which this is true is reported. If no comparison is *better*, a
-    // *fine* decision reports the first one of all.
+    // The reason is the first comparison for which this is true. For a *fine* decision without a
+    // comparison that is *better*, it is the first of all comparisons.
     let decided = |it: &ComparisonFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
         Decision::Fine => it.result.verdict == Verdict::Better,
@@ -381,7 +381,7 @@ mod tests {
     fn ten_scenarios_have_the_error_rate_of_one() {
         for scenarios in [1, 10] {
             let (verdicts, vetoes) = wrong(scenarios);
-            // Two standard errors of a share of 5 % of 300 runs are 2.5 percentage points.
+            // For a share of 5 % in 300 runs, two standard errors are 2.5 percentage points.
             assert!(
                 verdicts <= 0.075,
                 "wrong verdicts: {verdicts} ({scenarios} scenarios)"

@@ -181,7 +181,7 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
 
 /// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // The compared values can always be serialized. Values that cannot would compare as equal.
+    // All compared values can be serialized. If two could not, they would compare as equal.
     serde_json::to_string(value).unwrap_or_default()
 }
 

@@ -61,8 +61,9 @@ pub(super) fn cell(
     )
 }
 
-/// The sentence about spoiled blocks, such as ` The gateway itself spoiled 3 blocks of this run;
-/// spoiled blocks count against it.`; empty if no block was spoiled.
+/// The sentence about spoiled blocks, such as ` The gateway itself spoiled, or may have spoiled,
+/// 3 blocks of this run; a spoiled block counts against the side to which it belongs.`; empty if no
+/// block was spoiled.
 fn spoiled(own: &Side, other: &Side) -> String {
     let of = |side: &Side, whose: &str| {
         let blocks = counted(side.spoiled as u64, "block");
@@ -73,7 +74,8 @@ fn spoiled(own: &Side, other: &Side) -> String {
     match parts.is_empty() {
         true => String::new(),
         false => format!(
-            " The gateway itself spoiled {}; spoiled blocks count against it.",
+            " The gateway itself spoiled, or may have spoiled, {}; a spoiled block counts \
+             against the side to which it belongs.",
             listed(&parts)
         ),
     }
@@ -95,8 +97,8 @@ fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> Str
 /// The sentence for a place whose gateway spoiled blocks and left nothing to compare.
 pub(super) fn lost(place: &Place) -> String {
     format!(
-        "{} itself spoiled blocks of {} in this run, and no usable block is left to compare; the run's \
-         report states the reason.",
+        "{} itself spoiled, or may have spoiled, blocks of {} in this run, and no usable block is left to \
+         compare; the run's report states the reason.",
         place.gateway, place.scenario
     )
 }

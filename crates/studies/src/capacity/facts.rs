@@ -54,7 +54,7 @@ pub struct GatewayCapacity {
     /// The sustained rate or its lower bound, divided by the number of cores that the gateway could
     /// use.
     pub per_core_per_second: Option<f64>,
-    /// CPU time per request in the last of the steps near the result to meet the objective: the
+    /// CPU time per request in the last step that was near the result and met the objective: the
     /// median over the repeats.
     pub cpu_ns_per_request: Option<f64>,
     /// The largest anonymous memory of the gateway in any load.
@@ -130,18 +130,18 @@ pub struct SizingFindings {
     pub rate_per_second: f64,
     /// The numbers of cores with which a capacity was found, in ascending order.
     pub cores_measured: Vec<f64>,
-    /// The sizes for which no capacity was found, in ascending order.
+    /// The numbers of cores with which no capacity was found, in ascending order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores_without_capacity: Vec<f64>,
-    /// The smallest measured size that sustains the rate; `None` if no size does.
+    /// The smallest measured number of cores that sustains the rate; `None` if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores_sustaining: Option<f64>,
     /// The fitted law; `None` if no capacity was found.
     pub law: Option<Law>,
     /// The result; `None` if no number of cores suffices, or if no capacity was found.
     pub sizing: Option<Sizing>,
-    /// Invalid if there is no result, valid if every measured size has a valid capacity that is not
-    /// merely a lower bound, and limited otherwise.
+    /// Invalid if there is no result, valid if the capacity with every measured number of cores is
+    /// valid and not merely a lower bound, and limited otherwise.
     pub validity: Validity,
     pub text: String,
 }

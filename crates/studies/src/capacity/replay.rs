@@ -89,7 +89,7 @@ pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> 
     record.phases.iter().filter(|phase| phase.step.is_some())
 }
 
-/// The steps that count, which exclude disturbed attempts that were repeated.
+/// The steps that count: all except disturbed attempts that were repeated.
 pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     let mut all = steps(record).peekable();
     let mut in_vain = 0;
@@ -106,7 +106,7 @@ pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord
     counted.into_iter()
 }
 
-/// The steps that direct the search, which exclude those that only trace the curve.
+/// The steps that direct the search: those that count, except the ones that only trace the curve.
 fn searched(record: &TrialRecord) -> Vec<Tried> {
     tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
 }

@@ -73,8 +73,8 @@ fn of_gateway_in(
         .as_ref()
         .and_then(|it| it.cores_for(rate_per_second))
         .map(|it| corrected(it, sizes, cores_sustaining, &cores_measured));
-    // If a size met the objective even at the highest rate that was tried, its capacity is only a
-    // lower bound, as is a limited capacity.
+    // If a gateway met the objective even at the highest rate that was tried, its capacity is only
+    // a lower bound, as is a limited capacity.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
     };
@@ -119,9 +119,10 @@ fn size(context: &Context, found: &GatewayCapacity) -> f64 {
     }
 }
 
-/// Corrects a sizing if some sizes have no capacity, because the law was fitted without them. The
-/// result is then the smallest measured size that sustains the requested rate. If there is none,
-/// the sizing is raised above every size that sustains no rate.
+/// Corrects a sizing if no capacity was found with some numbers of cores, because the law was
+/// fitted without them. The result is then the smallest measured number of cores that sustains the
+/// requested rate. If there is none, the sizing is raised above every number of cores that sustains
+/// no rate.
 fn corrected(
     sizing: Sizing,
     sizes: &[&GatewayCapacity],
@@ -153,7 +154,7 @@ fn corrected(
     }
 }
 
-/// A point for each repeat; a lower bound is a single point.
+/// Returns a point for each repeat, or a single point if the result is only a lower bound.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
         // The ratio of the sustained rate to the rate at which half of the steps meet the objective

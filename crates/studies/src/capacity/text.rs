@@ -16,8 +16,8 @@ pub(super) const DISTURBED: &str = "In most of the steps, other processes, the h
 
 /// The result as a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
 /// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
-/// of the steps (at most 2.2 %) miss it regardless of the rate. Beyond that, the gateway's cores
-/// are at their limit.`
+/// of the steps (at most 2.2 %) miss it regardless of the rate. At higher rates, the gateway's
+/// cores are at their limit.`
 pub(super) fn response(
     found: &GatewayCapacity,
     capacity: &Capacity,
@@ -31,7 +31,7 @@ pub(super) fn response(
     };
     let Some(response) = &found.response else {
         return format!(
-            "{lead}: no repeat of the search was completed, so its capacity is unknown."
+            "{lead}: no completed repeat of the search has a result, so the capacity is unknown."
         );
     };
     let per_core = found
@@ -153,10 +153,10 @@ fn with_interval(rate: &Rate, of: &Sustained) -> String {
 fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     match bottleneck {
         Some(Bottleneck::Nothing) => {
-            "Beyond that, no cores are at their limit: requests wait for something else, such as locks, connections or a \
+            "At higher rates, no cores are at their limit: requests wait for something else, such as locks, connections or a \
              timer"
         }
-        _ => "Beyond that, the gateway's cores are at their limit",
+        _ => "At higher rates, the gateway's cores are at their limit",
     }
 }
 
@@ -196,9 +196,9 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     };
     let (near, again) = if confirmed {
         (
-            "steps four times as long end the search between a rate that met the objective and one \
-             that missed it. The version of gatebench that measured this run reported the rate \
-             between the two, which meets the objective half of the time"
+            "the search ends with steps four times as long, between a rate that met the objective \
+             and one that missed it. The version of gatebench that measured this run reported the \
+             rate between the two, which meets the objective half of the time"
                 .to_owned(),
             "that missed while other processes used the cores was repeated up to twice",
         )
@@ -248,7 +248,7 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     };
     let Some(sizing) = &found.sizing else {
         return format!(
-            "{who} does not reach {rate} with any number of cores, extrapolated from {from} by \
+            "{who} does not reach {rate} with any number of cores, as extrapolated from {from} by \
              {by}."
         );
     };

@@ -22,10 +22,10 @@ const EXPLANATION: &str = "The load begins at the first correct response of a pr
                            the process; its resolution is the time since the previous attempt. \
                            Requests are counted until the CPU time per request comes close to its \
                            steady value and stays there. The steady value is the median over the \
-                           last third of the load. CPU time is read in windows of 100 ms, or of more \
-                           if they would otherwise have fewer than 100 responses. Figures are \
-                           medians of the blocks, with their ranges. Overlapping ranges are not \
-                           ranked, and nothing is ranked with fewer than ten blocks.";
+                           last third of the load. CPU time is read in windows of at least 100 ms, \
+                           with at least 100 responses in each. Figures are medians of the \
+                           blocks, with their ranges. Overlapping ranges are not ranked, and \
+                           nothing is ranked with fewer than ten blocks.";
 
 /// The minimum number of responses in a window; a bin with fewer responses is merged with those
 /// after it.
@@ -370,7 +370,7 @@ fn sentence(cell: &Cell<'_>, study: ColdStart, has_several: bool) -> Option<Sent
     let near = format!("within {} % of steady state", study.within_percent);
     let rest = match (&requests.words, &requests.estimate) {
         (Some(words), _) => {
-            format!("; requests until its CPU time per request is {near}: {words}")
+            format!("; the point from which its CPU time per request is {near} was {words}")
         }
         (None, Some(requests)) => format!(
             "; its CPU time per request is {near} after {} requests ({})",

@@ -12,15 +12,15 @@ use super::sum_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The tag of the waiting times of requests without a response. It also covers responses with a
-/// status outside 200 to 599.
+/// The tag of the waiting times of requests without a complete response. It also covers responses
+/// with a status outside 200 to 599.
 const UNANSWERED: &str = "response.failed";
 
 /// The requests that ended in one second.
 #[derive(Default)]
 struct Second {
     failed: u64,
-    /// The longest time of any request, with or without a response.
+    /// The longest time of any request, with or without a complete response.
     max_ns: u64,
     /// The largest 99th percentile among the classes of requests that did not fail.
     p99_ns: u64,
@@ -72,11 +72,11 @@ fn begin_of(phase: &PhaseRecord) -> Option<u32> {
 /// Counts of requests in the whole seconds before a change or failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beforehand {
-    /// Requests without a response.
+    /// Requests without a complete response.
     pub(crate) unanswered: u64,
     /// Responses that failed at least one check.
     pub(crate) wrong: u64,
-    /// All requests, with or without a response.
+    /// All requests, with or without a complete response.
     pub(crate) ended: u64,
 }
 
@@ -187,7 +187,7 @@ fn responses(seconds: &[SecondHistogram]) -> impl Iterator<Item = &SecondHistogr
     seconds.iter().filter(|it| it.tag.starts_with("response."))
 }
 
-/// True for requests without a response or with status 5xx.
+/// True for requests without a complete response or with status 5xx.
 fn is_failure(found: &SecondHistogram) -> bool {
     [UNANSWERED, "response.5xx"].contains(&found.tag.as_str())
 }

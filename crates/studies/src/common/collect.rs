@@ -102,8 +102,8 @@ impl<'a> Collected<'a> {
             self.spoiled.entry(cell).or_default().extend(spoiled);
         }
         let mut found = findings(trial, reasons, &series);
-        // These reasons concern only the loads at a share; the trial's validity is that of its
-        // other loads.
+        // These reasons concern only the loads at shares of saturation; the trial's validity is
+        // that of its other loads.
         found.reasons.extend(of_shares);
         self.trials.push(found);
         Ok(())

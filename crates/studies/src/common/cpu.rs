@@ -11,8 +11,8 @@ pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
     (usage.window_ns > 0).then(|| usage.cpu_ns as f64 / usage.window_ns as f64)
 }
 
-/// Divides the cores kept busy by the requests per second, because the CPU samples may begin and
-/// end slightly before or after the measurement.
+/// CPU time per request, computed from the number of busy cores and the throughput instead of from
+/// totals, because the CPU samples may begin and end slightly before or after the measurement.
 pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option<f64> {
     let throughput = throughput_per_second(phase);
     (throughput > 0.0).then_some(())?;

@@ -13,8 +13,8 @@ use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// The number of points for each factor of ten in the share of samples beyond a point, enough for a
-/// smooth line.
+/// The number of points for each tenfold decrease in the share of samples beyond them. It is enough
+/// for a smooth line.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// The histograms collected so far, by scenario, phase, metric and variant.
@@ -116,8 +116,8 @@ fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     }
 }
 
-/// Points evenly spaced on a logarithmic axis of the share beyond them; the last one is the highest
-/// trusted percentile.
+/// Points evenly spaced on a logarithmic axis of the share of samples beyond them; the last one is
+/// the highest trusted percentile.
 fn points(histogram: &Histogram<u64>, trusted_percentile: f64) -> Vec<CurvePoint> {
     let grid = (0..)
         .map(|step| 100.0 * (1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_PER_DECADE))))

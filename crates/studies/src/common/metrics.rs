@@ -100,8 +100,8 @@ pub(crate) fn response_percentile(
     }
 }
 
-/// The number of requests without a response. Zero for a phase with a change, a failure or changes
-/// through the admin interface, because these requests are reported separately.
+/// The number of requests without a complete response. Zero for a phase with a change, a failure or
+/// changes through the admin interface, because these requests are reported separately.
 fn unanswered(phase: &PhaseRecord) -> u64 {
     match is_disturbed(phase) {
         true => 0,

@@ -34,7 +34,7 @@ pub struct IsolationCounts {
     pub responses: u64,
     /// Responses that failed a check. They are included in [`Self::responses`].
     pub checks_failed: u64,
-    /// Requests without a response.
+    /// Requests without a complete response.
     pub errors: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,

@@ -142,8 +142,8 @@ impl<'a> Sides<'a> {
     }
 
     /// The first deciding figure that the gateway spoiled next to failing requests, and the number
-    /// of blocks in which it did. If these blocks were ignored, a gateway that stalls would look
-    /// isolated.
+    /// of blocks in which it did. If these blocks were ignored, a gateway that stalls would seem
+    /// to isolate errors.
     fn first_spoiled(&self) -> Option<(&'static str, usize)> {
         let deciding = SUBJECTS.iter().filter(|it| it.decides);
         let mut spoiled = deciding.map(|it| (it.title, self.blocks_spoiled(it)));

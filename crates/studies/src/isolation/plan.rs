@@ -1,4 +1,4 @@
-//! Plans isolation tests: each scenario next to its healthy twins.
+//! Plans isolation tests: each scenario with failing groups, and its two healthy twins.
 
 use gatebench_model::{Isolation, Plan, Scenario, Study};
 

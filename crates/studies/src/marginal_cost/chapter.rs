@@ -224,7 +224,8 @@ fn cell(point: &MarginalCostPoint, index: usize, scale: UnitScale) -> Cell {
     }
 }
 
-/// The cost of each item with its unit, because it is far smaller than the totals next to it.
+/// The cost of each item, in a unit of its own, because it is far smaller than the totals next to
+/// it.
 fn each(difference: Option<&Difference>, measure: &MarginalCostMeasure) -> Cell {
     let Some(difference) = difference else {
         return Cell::Empty;

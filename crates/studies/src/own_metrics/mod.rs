@@ -20,19 +20,19 @@ pub(crate) const ID: &str = "own-metrics";
 
 const HEADING: &str = "The gateway's own metrics";
 
-const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; the \
-     growth between the two fetches is compared with the same requests (including those of the \
-     warm-up), as the load generator counted and timed them. Percentiles are those that a \
+const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; \
+     their growth between the two fetches is compared with the load generator's own counts and \
+     times of the same requests (including those of the warm-up). Percentiles are those that a \
      dashboard draws from the buckets (histogram_quantile). A metric is judged as follows. \
      \"agrees\": every request is counted, and each drawn percentile lies in the bucket of the \
      measured one or in the bucket next to it (a mean: within a factor of two). \"too coarse\": the \
      measured p99 lies in the first bucket or beyond the last one, so the drawn values depend on \
-     the bounds and not on the times. \"half\": the gateway's time ends when it sends the request to \
-     the upstream. \"whole milliseconds\": the gateway rounds its times to steps of more than a \
-     tenth of the median. \"late by\" a time: the metrics include the last requests only after \
-     this time. \"miscounts\": requests are missing, or counted more than once. \"differs\": a figure \
-     does not agree; often, clients wait where the gateway does not measure, for example in the \
-     kernel's queues.";
+     the bounds and not on the times. \"half\": the time that the gateway reports ends when it \
+     sends the request to the upstream. \"whole milliseconds\": the gateway rounds its times to \
+     steps of more than a tenth of the median. \"late by\" a time: the metrics include the last \
+     requests only after this time. \"miscounts\": requests are missing, or counted more than \
+     once. \"differs\": a figure does not agree; often, clients wait where the gateway does not \
+     measure, for example in the kernel's queues.";
 
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 

@@ -4,8 +4,8 @@
 use gatebench_model::own_metrics::{Covers, LatencyKind};
 use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 
-/// A metric is late if it does not include every request of a load until more than this long after
-/// the end of the load.
+/// A metric is late if, this long after the end of a load, it does not yet include every request of
+/// the load.
 const LATE_NS: u64 = 500_000_000;
 /// A metric is judged *whole milliseconds* if its resolution is coarser than this share of the
 /// measured median. If no percentiles were measured, the mean replaces the median.
@@ -13,8 +13,8 @@ const RESOLUTION_MAX: f64 = 0.1;
 /// A mean agrees with the measured one if they differ by at most this factor. A gateway begins to
 /// time a request after the client has sent it.
 const MEAN_FACTOR: f64 = 2.0;
-/// A percentile agrees if a dashboard draws it at most this many buckets from the bucket of the
-/// measured one. A time close to a bucket's bound may be counted on either side of this bound.
+/// A percentile agrees if a dashboard draws it at most this many buckets away from the bucket of
+/// the measured one. A time close to a bucket's bound may be counted on either side of this bound.
 const BUCKETS_MAX: usize = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,11 +49,11 @@ pub(super) struct Counted {
     /// Requests that got a complete response.
     pub(super) completed: u64,
     pub(super) sent: u64,
-    /// Requests without a response that the upstream received.
+    /// Requests that the upstream received, but that got no complete response.
     pub(super) abandoned: u64,
     /// Requests that the upstream received again.
     pub(super) repeated: u64,
-    /// Requests with a response that the gateway did not count.
+    /// Requests that got a complete response, but that the gateway did not count.
     pub(super) missing: u64,
     /// Abandoned requests that the gateway did not count.
     pub(super) forgotten: u64,

@@ -75,8 +75,8 @@ pub struct CostFigure {
     /// The total: median and range over the blocks that are not invalid; `None` if there is no such
     /// block.
     pub total: Option<Estimate>,
-    /// Worst validity among the blocks of the total; `Invalid` if no block is usable; `None` if it
-    /// was not measured.
+    /// Worst validity among the blocks of the total; `Invalid` if no block is usable; `None` if the
+    /// total was not measured.
     pub validity: Option<Validity>,
     /// Rank of the total among the gateways, by the verdicts of their comparisons; 1 is best.
     /// Gateways that no verdict separates share a rank. `None` with fewer than ten blocks, or with

@@ -18,8 +18,8 @@ use crate::common::joined;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 
 const EXPLANATION: &str = "The stacks of the gateway's threads were sampled in proportion to their CPU time; shares of samples are given as CPU \
-     time per request. Self is the time in the function itself; the other column adds the functions that it called. \
-     Sampling costs time, so compare these figures only with each other.";
+     time per request. Self is the time in the function itself; the other column adds that of the functions that it \
+     called. Sampling costs time, so compare these figures only with each other.";
 
 /// The maximum number of functions in the table.
 const FUNCTIONS_MAX: usize = 15;
@@ -255,8 +255,8 @@ fn difference<'a>(
     candidate: &'a Profile<'_>,
     baseline: &'a Profile<'_>,
 ) -> FlameGraph {
-    // The outermost frame is the name of the process. It is removed, because the two names may
-    // differ.
+    // The outermost frame is the name of the process. It is removed, because the processes of the
+    // two profiles may have different names.
     let called = |stack: &'a str| stack.split_once(';').map_or(stack, |(_, rest)| rest);
     let mut widths: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (stack, samples) in &baseline.stacks {

@@ -130,7 +130,7 @@ mod tests {
             // All values are in the lowest bucket, which ends at 1, so the quantile equals the
             // share.
             ([100, 100, 100], 100, 0.95, 0.95),
-            // 998 of 1,000 below 1 ms, as published.
+            // 998 of 1,000 values are below 1 ms, as published.
             ([998, 999, 1_000], 1_000, 0.95, 0.95 / 0.998),
             // 50 values are below 1 and 40 between 1 and 2, so the 70th of 100 is halfway in the
             // second bucket.

@@ -1,4 +1,5 @@
-//! The differences from a document, each with its effect on the run's figures.
+//! The differences between the method of a published document and that of gatebench, each with its
+//! effect on the run's figures.
 
 use std::collections::BTreeSet;
 

@@ -232,7 +232,8 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    /// Returns the column, or one for each target. The upstream is not compared with itself.
+    /// Returns the column or, if it has no header, one column for each target. The upstream is not
+    /// compared with itself.
     fn columns(
         &self,
         stated: &'a PublishedColumn,
@@ -281,7 +282,7 @@ impl<'a> Sheet<'_, 'a> {
         }
         let loads = chosen(&line.loads, LoadChoice::Users);
         let why = if loads.is_empty() {
-            "has no load of users who send as soon as they have a response"
+            "no load of users who send as soon as they have a response"
         } else if loads.iter().all(|it| it.rate().is_none()) {
             "no response within the measurement"
         } else {

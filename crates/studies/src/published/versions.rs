@@ -1,4 +1,4 @@
-//! The runs of each version of a gateway: its loads with a constant number of connections.
+//! The runs of each version of a gateway. A run is a load with a constant number of connections.
 
 use gatebench_model::Published;
 use gatebench_model::published::LoadChoice;

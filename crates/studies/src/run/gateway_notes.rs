@@ -1,5 +1,5 @@
 //! Notes about gateways: the effect of their resource limits, the metrics that they report about
-//! themselves, and how they distributed requests according to the weights of their targets.
+//! themselves, and how well the distribution of requests matched the weights of their targets.
 
 use std::collections::BTreeMap;
 

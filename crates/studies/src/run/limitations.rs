@@ -140,7 +140,7 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {
-    // For phases with bins and for those of an external load generator, a gate reports that steady
+    // In phases with bins and in those of an external load generator, a gate reports it if steady
     // state was not tested. A smoke run does not measure speed.
     (!is_smoke(context.plan)).then_some(())?;
     let is_short = |phase: &&PhaseRecord| {

@@ -58,7 +58,7 @@ pub struct Findings {
     /// The results of the parity tests: one entry for each scenario and variant in which parity was
     /// tested.
     pub parity: Vec<ParityFindings>,
-    /// The configurations of the gateways, one entry per scenario and variant.
+    /// The configurations of the gateways: one entry for each scenario and variant.
     pub configurations: Vec<Configuration>,
     /// Facts about the machine, flattened to lines, in the manifest's order.
     pub environment: Vec<Fact>,

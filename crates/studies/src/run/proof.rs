@@ -59,7 +59,7 @@ pub struct Configuration {
     pub trial: u32,
     pub version: String,
     pub workers: u32,
-    /// Commands that were run, each quoted for a shell, in order.
+    /// The commands that were run, in order, each quoted for a shell.
     pub commands: Vec<String>,
     pub files: BTreeMap<String, ConfigurationFile>,
 }

@@ -63,7 +63,7 @@ impl Redaction {
         let secrets = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(secrets)
-            .expect("the secrets of scenarios fit in memory, where they were read");
+            .expect("the secrets of scenarios are far below the size limit of AhoCorasick");
         Self {
             secrets,
             own_configurations: own_configurations.into_iter().collect(),
@@ -241,7 +241,7 @@ fn without_keys(text: &str) -> String {
     let mut masked = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         masked.push_str(KEY_BEGINS);
-        // The last line of a key contains the same text as the first.
+        // The last line of a key also contains `KEY_BEGINS`.
         let is_end = masked
             .rfind("-----BEGIN")
             .is_none_or(|begin| masked.rfind(KEY_ENDS).is_some_and(|end| end > begin));

@@ -27,7 +27,8 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::GatewayNotSaturated,
 ];
 
-/// The maximum number of scenarios whose sentences are all headlines in a report with costs.
+/// In a report with costs, all sentences of the scenarios are headlines only if there are at most
+/// this many scenarios.
 const SCENARIOS_AT_HEAD_MAX: usize = 4;
 
 /// The costs of policies, routes and idle connections, the sentences of all scenarios with their
@@ -228,7 +229,8 @@ fn changed(row: &VariantRow) -> Option<String> {
     let again = again
         .filter(|count| *count > 0.0)
         .map_or(String::new(), |count| {
-            format!("; {} sent again", counted(count as u64, "request"))
+            let requests = counted(count as u64, "request");
+            format!("; the gateway sent {requests} again")
         });
     Some(format!(
         "the {what} affected {} ({}), of which {} failed; the longest took {}{recovery}{effect}{again}",
@@ -298,7 +300,7 @@ fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
     row.estimate(PhaseKind::Open, metric)
 }
 
-/// Throughput and CPU per request of the gateways in one sentence each.
+/// A sentence on the gateways' throughput, and one on their CPU per request.
 fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
     let entries = |kind, metric, worst: Validity| -> Vec<(&str, &Estimate)> {
         let rows = scenario.rows.iter();

@@ -17,9 +17,6 @@ use crate::common::trials::blocks_complete;
 /// The maximum number of gateways that the sentence compares with the best one; the table has all.
 const OTHERS_MAX: usize = 3;
 
-/// The maximum number of causes of limited figures that are named; further causes are only counted.
-const LIMITS_MAX: usize = 1;
-
 /// The summary of a scenario. `None` for a smoke run, if nothing was measured, or for a study other
 /// than measuring, whose result comes first.
 pub(crate) fn of_scenario(
@@ -144,46 +141,39 @@ fn best(scenario: &ScenarioFindings, phase: &str, metric: Metric) -> Option<Stri
     (names.len() > 1).then(|| leader.to_owned())
 }
 
-/// States the number of blocks behind the figures, whether they permit verdicts, and what limits
-/// them.
+/// States whether the order of the gateways can be trusted, from how many blocks the figures come,
+/// and whether some are limited. So that this sentence fits on one line, it names a cause only if
+/// there is one; the page, the Markdown report and `--verbose` state all causes.
 fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> String {
-    let blocks = blocks_complete(context) as usize;
+    let count = blocks_complete(context) as usize;
     let compared = gateways(scenario).count() > 1;
-    let counted_blocks = counted(blocks as u64, "block");
-    let figures = match blocks {
-        0 => "figures of incomplete blocks".to_owned(),
-        1 => format!("figures of {counted_blocks}"),
-        _ => format!("median and range of {counted_blocks}"),
+    let blocks = match count {
+        0 => "incomplete blocks".to_owned(),
+        _ => counted(count as u64, "block"),
     };
     let has_invalid = gateways(scenario).any(|row| has_reason(row, Validity::Invalid));
-    let mut parts = vec![match (compared, blocks >= MIN_BLOCKS) {
-        (false, _) => figures,
+    let mut parts = vec![match (compared, count >= MIN_BLOCKS) {
+        (false, _) if count > 1 => format!("median and range of {blocks}"),
+        (false, _) => format!("figures of {blocks}"),
         (true, true) if scenario.comparisons.is_empty() => {
-            format!("{figures}; limited figures are not compared")
+            format!("limited figures of {blocks} are not compared")
         }
         (true, true) if columns.iter().any(|it| it.best.is_some()) => {
-            format!("{figures}; ✓ marks the best value by verdicts")
+            format!("yes for ✓ (verdicts over {blocks})")
         }
-        (true, true) => format!("{figures}; no gateway is best by verdicts"),
+        (true, true) => format!("no best gateway by verdicts over {blocks}"),
         (true, false) if !has_invalid => {
-            format!("{figures}, too few for a verdict (it needs {MIN_BLOCKS})")
+            format!("{blocks}, too few for a verdict (it needs {MIN_BLOCKS})")
         }
-        (true, false) => format!("{figures}, too few for a verdict"),
+        (true, false) => format!("{blocks}, too few for a verdict"),
     }];
-    // The table and the problems name the gateways with invalid blocks. This sentence does not, so
-    // that it fits on two lines.
     if has_invalid {
         parts.push("invalid blocks are left out".to_owned());
     }
-    let limits = limits(scenario, columns);
-    if !limits.is_empty() {
-        let (named, more) = limits.split_at(limits.len().min(LIMITS_MAX));
-        let mut named: Vec<String> = named.iter().map(|it| (*it).to_owned()).collect();
-        if !more.is_empty() {
-            named.push(counted(more.len() as u64, "more cause"));
-        }
-        let named = listed(&named);
-        parts.push(format!("* also limited by: {named}"));
+    match &limits(scenario, columns)[..] {
+        [] => {}
+        [why] => parts.push(format!("* is limited by {why}")),
+        _ => parts.push("* is limited".to_owned()),
     }
     format!("Trust: {}.", parts.join("; "))
 }

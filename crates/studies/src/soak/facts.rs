@@ -42,10 +42,10 @@ pub struct SoakSegment {
     /// segment's failures then say nothing about the gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub culprit: Option<&'static str>,
-    /// Requests with a response.
+    /// Requests with a complete response.
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// Requests without a response.
+    /// Requests without a complete response.
     pub errors: u64,
     /// Responses that failed a check.
     pub checks_failed: u64,

@@ -146,7 +146,7 @@ fn has_failed(segment: &SoakSegment) -> bool {
     has_failures && segment.culprit.is_none()
 }
 
-/// Reports whether a quantity other than latency grows at the end of a process.
+/// Reports whether a quantity other than latency grows at the end of a segment.
 fn grows_lately(segment: &SoakSegment) -> bool {
     segment.quantities.iter().any(is_growing_lately)
 }

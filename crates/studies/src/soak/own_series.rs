@@ -17,7 +17,7 @@ const LINES_MAX: usize = 7;
 /// The number of seconds that a recorded rate refers to.
 const PER_SECONDS: f64 = 1_000.0;
 
-/// The suffixes of the names of times and of rates.
+/// Times and rates have names with these suffixes.
 const TIME: &str = "_ns";
 const RATE: &str = "_per_1000_s";
 

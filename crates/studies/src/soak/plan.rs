@@ -27,8 +27,9 @@ impl StudyChoice for SoakChoice {
         self.duration
     }
 
-    /// The first trial of the plan is the soak's first process. If the own metrics of every gateway
-    /// that gatebench starts include pools or figures over time, they are fetched during the soak.
+    /// The first trial of the plan is the soak's first process. If the metrics of every gateway
+    /// that gatebench starts include pools or figures over time, these metrics are fetched during
+    /// the soak.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let Some(first) = plan.trials.first() else {
             return;

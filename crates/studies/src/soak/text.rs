@@ -159,7 +159,7 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             };
             let hidden = amount(found.growth.resolution_per_hour, found.unit);
             format!(
-                "{grow}until the next step, the values may hide growth of {hidden}/h, with which the growth would exceed \
+                "{grow}until the next step, the values may hide growth of {hidden}/h, which would bring the total above \
                  the allowed {bound}/h"
             )
         }

@@ -31,7 +31,8 @@ pub struct VersionFindings {
     pub variant: String,
     /// The version that the program reported; `None` for the direct variant.
     pub version: Option<String>,
-    /// The number that the specification varies, in this scenario.
+    /// The value of the varied number in this scenario; `None` unless the scenarios differ in
+    /// exactly one number.
     pub count: Option<u32>,
     pub runs: Vec<RunFigures>,
     /// The combined valid runs; `None` if no run is valid.
@@ -54,10 +55,10 @@ pub struct RunFigures {
     pub run: String,
     /// Responses per second.
     pub rate_per_second: f64,
-    /// Requests with a response.
+    /// Requests with a complete response.
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// Requests without a response, and responses that failed a check.
+    /// Requests without a complete response, and responses that failed a check.
     pub failed: u64,
     /// Mean response time; `None` if there was no response.
     pub mean_ns: Option<f64>,

@@ -1,9 +1,10 @@
 //! The combined results of a specification: the combined runs of each version, and the trend of
 //! throughput.
 //!
-//! Runs are combined as in Kong's framework: by the mean of their rates, their mean latencies
-//! weighted by responses, and the longest latency. Percentiles are not averaged. A run whose
-//! throughput or latency is invalid is listed as invalid and excluded from all combined figures.
+//! Runs are combined as in Kong's framework: the results are the mean of their rates, the mean of
+//! their mean latencies (weighted by responses), and their longest latency. Percentiles are not
+//! averaged. A run whose throughput or latency is invalid is listed as invalid and excluded from
+//! all combined figures.
 
 mod chapter;
 pub mod facts;

@@ -40,8 +40,8 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     manifest
 }
 
-/// Adds a load that follows the law to a trial: an open load at `rate` or, if it is `None`, a
-/// closed load at the knee.
+/// Adds to a trial a load on a gateway with this law: an open load at `rate` or, if `rate` is
+/// `None`, a closed load at the knee.
 fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, law: Law) {
     let offered = rate.unwrap_or(law.knee);
     let done = offered.min(law.knee * 1.05);
@@ -199,7 +199,7 @@ fn a_known_knee_is_found_with_curve_and_bottleneck() {
         "{text}"
     );
     assert!(
-        text.ends_with("Beyond that, the gateway's cores are at their limit."),
+        text.ends_with("At higher rates, the gateway's cores are at their limit."),
         "{text}"
     );
     let reasons = findings.trials.iter().flat_map(|trial| &trial.reasons);
@@ -543,7 +543,9 @@ fn a_gateway_without_responses_has_no_capacity() {
     let found = &capacity(&findings).gateways[0];
     assert!(found.response.is_none() && found.validity == Validity::Invalid);
     assert!(
-        found.text.contains("no repeat of the search was completed"),
+        found
+            .text
+            .contains("no completed repeat of the search has a result"),
         "{}",
         found.text
     );

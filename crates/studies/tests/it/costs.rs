@@ -52,8 +52,8 @@ fn truth(made: &mut Made) {
         _ => plain_ns,
     };
     made.used("steady", "gateway").cpu_ns = cpu_ns * RATE * SECONDS;
-    // In the closed load, the key takes twice the CPU time of the other scenarios: their time is
-    // halved, because twice the original time would need more than one core.
+    // In the closed load, the key takes about twice the CPU time of the plain proxy. To this end,
+    // the time of all other scenarios is halved: doubling the key's would need more than one core.
     if made.record.trial.scenario != "key" {
         made.used("saturate", "gateway").cpu_ns /= 2;
     }

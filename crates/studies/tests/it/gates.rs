@@ -25,12 +25,12 @@ fn a_clean_run_is_valid_throughout() {
 
 #[test]
 fn engine_saturated() {
-    // The load generator and the upstream share core 0. In the closed load, the upstream keeps it
-    // 30 % busy.
+    // The load generator and the upstream share core 0. In the closed load, the upstream keeps this
+    // core 30 % busy.
     let busy = |share: u64| {
         move |made: &mut Made| {
             made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;
-            // The gateway is less busy than that core.
+            // The gateway's core is less busy than core 0.
             made.used("saturate", "gateway").cpu_ns = 82 * SECOND_NS / 10;
         }
     };

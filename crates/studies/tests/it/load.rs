@@ -103,7 +103,7 @@ fn one_faulty_agent_of_several_is_named() {
         (
             |it| it.lateness_p99_ns = Some(2_000_000),
             Gate::EngineLate,
-            "Agent c sent one request in 100 more than 2.00 ms late.",
+            "Agent c sent 1 % of its requests more than 2.00 ms late.",
         ),
         (
             |it| it.dropped = 7,

@@ -44,7 +44,7 @@ fn three_blocks_show_medians_and_have_no_verdict() {
     );
     assert!(found.meaning.starts_with("By medians, "), "{found:?}");
     assert_eq!(found.tone, Tone::Caution);
-    let expected = "Trust: median and range of 3 blocks, too few for a verdict (it needs 10)";
+    let expected = "Trust: 3 blocks, too few for a verdict (it needs 10)";
     assert!(found.trust.starts_with(expected), "{}", found.trust);
     let metrics: Vec<Metric> = found.columns.iter().map(|it| it.metric).collect();
     let expected = [
@@ -71,7 +71,9 @@ fn the_best_gateway_is_named_only_if_verdicts_agree() {
     assert_eq!(found.tone, Tone::Plain);
     assert_eq!(found.order, ["haproxy", "nginx", "direct"]);
     assert!(
-        found.trust.contains("✓ marks the best value by verdicts"),
+        found
+            .trust
+            .starts_with("Trust: yes for ✓ (verdicts over 10 blocks)"),
         "{found:?}"
     );
     let findings = ten_blocks(1.0);
@@ -120,7 +122,7 @@ fn limited_figures_are_named_with_their_reasons() {
         made.used("saturate", "engine").cpu_ns = cpu_ns.max(1) * 1_000;
     });
     let trust = &summary(&findings).trust;
-    assert!(trust.contains("* also limited by: "), "{trust}");
+    assert!(trust.contains("; * is limited by "), "{trust}");
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn explanation(mode: CompareMode) -> &'static str {
         }
         CompareMode::Runs => {
             "Candidate ÷ the baseline's mean. The width of the interval reflects the differences \
-             among the baseline's runs: without a change, fewer than 5 of 100 runs have an \
+             among the baseline's runs: without a change, at most 5 of 100 runs have an \
              interval that excludes 1 (prediction interval, widened for the number of \
              comparisons)."
         }

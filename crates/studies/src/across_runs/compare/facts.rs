@@ -109,7 +109,7 @@ pub struct Place {
     pub metric: Metric,
     pub unit: Unit,
     pub direction: Direction,
-    /// True for the metric that decides.
+    /// True for the metric that decides the comparison.
     pub primary: bool,
 }
 

@@ -46,8 +46,8 @@ pub fn compare(
 }
 
 /// Compares a run with several others. A run of the baseline is left out, and a note names it, if
-/// it differs from the candidate in the machine, the load generator, the number of the gateway's
-/// cores or the recorded accounting of CPU time.
+/// it differs from the candidate in the machine, the load generator or the number of the gateway's
+/// cores, or if both record their accounting of CPU time and it differs.
 pub fn compare_with_baseline(
     baseline: &[RunSummary],
     candidate: &RunSummary,

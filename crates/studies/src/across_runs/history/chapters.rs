@@ -19,8 +19,9 @@ const METHODS: [&str; 1] = ["Changes over many runs"];
 const EXPLANATION: &str = "A change is reported if, at several looks in a row, random orders of \
      the runs rarely show a change at least this large (e-divisive; consecutive runs are reordered \
      in groups). Across all series and all looks, chance alone causes a report in at most 5 of \
-     100 histories. The direct variant's change is removed first. Runs on another machine, or under \
-     another load, form a separate series.";
+     100 histories. If every run has a direct variant, the changes that a gateway shares with it are \
+     removed before the search. Runs on another machine, or under another load, form a separate \
+     series.";
 
 const TRENDS: &str = "Each point is the median of a run's blocks, and the line through it is their \
      range; a thick line is the level between changes. A hollow point is not searched, because \
@@ -176,7 +177,7 @@ fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) ->
         .max(f64::MIN_POSITIVE);
     let scale = UnitScale::of(highest, series.unit);
     let description = format!(
-        "{} from {} to {}; the first {}, the last {}; changes: {}.",
+        "{} from {} to {}; the first value is {}, the last is {}; changes: {}.",
         counted(points.len() as u64, "run"),
         runs[first.run].dir,
         runs[last.run].dir,

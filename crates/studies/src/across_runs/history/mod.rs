@@ -412,8 +412,8 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     found
 }
 
-/// For each run, by its index: the number of spoiled blocks and of all blocks for the metric with
-/// the most spoiled blocks.
+/// For each run, by its index: the number of spoiled blocks and the number of all blocks, for the
+/// metric with the most spoiled blocks.
 type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
 
 /// Returns a sentence for each gateway that spoiled blocks of a scenario. The sentence names the

@@ -58,6 +58,7 @@ impl CurveMetric {
 pub struct CurvePoint {
     /// The percentile, from 0 to 100.
     pub percentile: f64,
-    /// The value of the metric at this percentile; for [`CurveMetric::Lateness`], a lateness.
+    /// The value of the metric at this percentile. For [`CurveMetric::Lateness`], this is the
+    /// lateness, not a latency.
     pub latency_ns: u64,
 }

@@ -31,7 +31,7 @@ pub struct GroupFindings {
 pub struct PartFigures {
     /// Requests with a complete response.
     pub requests: u64,
-    /// Requests without a response.
+    /// Requests without a complete response.
     pub errors: u64,
     /// Responses that failed at least one check.
     pub checks_failed: u64,
@@ -62,8 +62,8 @@ pub struct SlowestRoutes {
     pub routes: Vec<RouteFindings>,
 }
 
-/// The statistic of the response time that ranks routes: the first one in this list that all routes
-/// have, or else the mean.
+/// The statistic of the response time by which routes are ranked: the first of these that all
+/// routes have, or else the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {

@@ -109,7 +109,7 @@ pub struct TimelineSecond {
     pub second: u32,
     /// Responses in the second.
     pub completed: u64,
-    /// Requests that failed in the second: without a response, or with one that failed a check.
+    /// Requests that failed in the second, without a complete response or with a failed check.
     pub failed: u64,
     pub response_p50_ns: Option<u64>,
     pub response_p99_ns: Option<u64>,

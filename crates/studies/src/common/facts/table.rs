@@ -27,9 +27,9 @@ pub struct ScenarioFindings {
     /// except interrupted ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
-    /// The groups by phase and variant, in the scenario's order; empty if there is only one.
+    /// The groups by phase and variant, in the scenario's order; empty if there is only one group.
     pub groups: Vec<GroupFindings>,
-    /// The slowest routes of each phase and variant; empty if no group has several.
+    /// The slowest routes of each phase and variant; empty if no group has several routes.
     pub routes: Vec<SlowestRoutes>,
     /// Figures of an external load generator in addition to those in the rows, by phase and
     /// variant.
@@ -216,15 +216,16 @@ pub enum Metric {
     /// Throughput divided by that of the direct variant in the same block.
     #[serde(rename = "throughput_of_floor")]
     ThroughputOfDirect,
-    /// Requests that completed within the measurement divided by intended ones, in an open load.
+    /// In an open load, the number of requests that completed within the measurement, divided by
+    /// the number of intended requests.
     AchievedRate,
     /// Responses per second of the gateway's CPU time: the throughput of one core that only the
     /// gateway uses.
     ThroughputPerCore,
-    /// CPU time of the gateway's process tree per request.
+    /// CPU time that the gateway's process tree uses per request.
     GatewayCpuPerRequest,
-    /// Busy time of the gateway's cores per request, caused by any process, softirq, interrupts or
-    /// kernel threads. Available only if nothing else in the run uses these cores.
+    /// Time per request for which the gateway's cores are busy, whether with processes, kernel
+    /// threads, softirqs or interrupts. Available only if nothing else in the run uses these cores.
     GatewayCoreBusyPerRequest,
     /// The part of [`Self::GatewayCoreBusyPerRequest`] that is spent in softirqs.
     GatewayCoreSoftirqPerRequest,
@@ -254,20 +255,20 @@ pub enum Metric {
     AddedP50OverNull,
     /// Like [`Self::AddedP50OverNull`], for the 99th percentiles.
     AddedP99OverNull,
-    /// 99th percentile of the actual minus the intended send time.
+    /// 99th percentile of the lateness: the actual minus the intended send time.
     LatenessP99,
     /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
     /// The time from the start of the gateway until it is ready.
     GatewayStart,
-    /// Requests without a response or with status 5xx, from the second of a change or failure
-    /// onward.
+    /// Requests without a complete response or with status 5xx, from the second of a change or
+    /// failure onward.
     ChangeErrors,
     /// The requests of [`Self::ChangeErrors`], and those that took longer than every request in the
     /// whole seconds before the change or failure.
     ChangeAffected,
-    /// The longest time of any request, with or without a response, from the second of a change or
-    /// failure onward.
+    /// The longest time of any request, with or without a complete response, from the second of a
+    /// change or failure onward.
     ChangeWorst,
     /// The time from the last change, or from the end of a failure, to the start of the first sound
     /// second: one without failed requests, and with a 99th percentile no higher than the highest
@@ -276,17 +277,17 @@ pub enum Metric {
     /// The time from a change to the configuration until the gateway applies it to a new
     /// connection.
     ChangeEffective,
-    /// Requests that the failing target received divided by those that all targets received, during
-    /// the failure.
+    /// Requests that the failing target received during the failure, divided by those that all
+    /// targets received during it.
     FailureShare,
-    /// Requests that the targets received minus requests that ended, with or without a response, in
-    /// a phase with a failing target.
+    /// In a phase with a failing target, the requests that the targets received, minus those that
+    /// ended with or without a response.
     FailureSentAgain,
     /// 99th percentile of the latency that the gateway added in the whole seconds of the failure.
     /// The time that the failing target took is excluded.
     FailureAdded,
     ControlPlaneOutage,
-    /// Requests without a response.
+    /// Requests without a complete response.
     Errors,
     /// Responses that failed a check.
     ChecksFailed,

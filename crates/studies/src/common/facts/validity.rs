@@ -65,7 +65,7 @@ pub enum Gate {
     /// Fewer requests than intended were sent, or completed in time.
     RateNotAchieved,
     ChecksFailed,
-    /// Requests got no response.
+    /// Requests got no complete response.
     RequestErrors,
     /// Nothing was sent, or there was no response.
     #[serde(rename = "no_answers")]

@@ -58,7 +58,7 @@ pub(super) fn late(view: &View) -> Option<Reason> {
         let lateness_ns = agent.lateness_p99_ns? as f64;
         let time = quantity(lateness_ns, Unit::Nanoseconds);
         (lateness_ns > LATENESS_P99_NS_MAX)
-            .then(|| format!("sent one request in 100 more than {time} late"))
+            .then(|| format!("sent 1 % of its requests more than {time} late"))
     })?;
     let message = format!("Agent {message}");
     let remedy =

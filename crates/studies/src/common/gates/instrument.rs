@@ -10,7 +10,7 @@ use crate::common::context::throughput_per_second;
 use crate::common::cpu::{cores_busy, shared_busy};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The aspect of a phase of this kind that is spoiled if the load generator or the upstream is at
+/// The aspect that is spoiled in a phase of this kind if the load generator or the upstream is at
 /// its limit. CPU per request remains valid.
 fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     match kind {
@@ -74,7 +74,8 @@ pub(super) fn engine_waited(view: &View) -> Option<Reason> {
         "The load generator waited {} of the time for its core.",
         percent(share)
     );
-    let remedy = "Give the load generator its own core, or lower the rate.";
+    let remedy =
+        "Give the load generator its own core or, if the load has a fixed rate, lower the rate.";
     let spoils = spoiled(view.kind());
     Some(view.limited(Gate::EngineWaited, &spoils, message, remedy))
 }

@@ -212,7 +212,7 @@ const LOAD_GATES: [PhaseGate; 17] = [
 ];
 
 /// Judges a load outside a run from its record and from a histogram of each metric over the
-/// requests with a response.
+/// requests that got a complete response.
 pub fn judge_load(
     phase: &PhaseRecord,
     histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,

@@ -1,7 +1,7 @@
 //! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
 //! Throughput is tested in bins of 100 ms, and CPU time per request in bins of 100 ms or more. Bins
-//! of one second are used for the median response time, which needs more responses, for the CPU
+//! of one second are used for the median response time (which needs more responses), for the CPU
 //! time of a gateway on another host, and in measurements without recorded bins. External load
 //! generators record no figures over time.
 
@@ -81,8 +81,8 @@ impl Tested {
     }
 }
 
-/// An untested figure is not reported as valid. Runs of the built-in load generator without bins
-/// have a note instead.
+/// An untested figure is not reported as valid. If the built-in load generator recorded no bins, a
+/// note on the run replaces this reason.
 pub(super) fn untested(view: &View) -> Option<Reason> {
     let external = view.phase.external.as_ref();
     let may_be_tested = view.phase.bins.is_some() || external.is_some();
@@ -118,7 +118,7 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     };
     let other: &[Aspect] = match view.kind() {
         PhaseKind::Closed if throughput(view).is_none() => &[Aspect::Throughput],
-        // If there is no CPU time, the latency test decides.
+        // If the CPU time is unknown, the latency test decides.
         PhaseKind::Paced | PhaseKind::Open if !is_known && latency(view).is_none() => {
             &[Aspect::Latency]
         }
@@ -209,7 +209,8 @@ fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
     pairs.map(|(begin, end)| end.saturating_sub(*begin).max(1) as f64)
 }
 
-/// CPU time per request. Neighboring bins are merged until they have enough responses on average.
+/// The series of CPU time per request. Neighboring bins are merged until they have enough responses
+/// on average.
 fn costs(bin: Bin, responses: &[u64], cpu_ns: &[u64]) -> Series {
     let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
     let neighbors = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))

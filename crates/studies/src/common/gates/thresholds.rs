@@ -1,8 +1,9 @@
 //! The bounds of the validity gates, with the reasons for them.
 
 /// The number of requests that a load must send before its speed can be judged. Fewer requests show
-/// only whether something works. The first requests of a process are slower than others, and one
-/// request in thirty is a share of 3 %, which is more than the smallest difference that matters.
+/// only whether something works. The first requests of a process are slower than others, and a
+/// single request among thirty is a share of 3 %, which is more than the smallest difference that
+/// matters.
 pub const REQUESTS_MIN: u64 = 30;
 
 /// The share of its cores that the load generator (together with the upstream, if they share cores)
@@ -30,7 +31,7 @@ pub const LATENESS_P999_NS_MAX: f64 = LATENESS_P99_NS_MAX;
 /// generator and the upstream rather than the gateway.
 pub const DIRECT_SHARE_MAX: f64 = 0.70;
 
-/// Share of the intended requests that an open load must send and complete.
+/// The share of the intended requests that an open load must send and complete.
 pub const ACHIEVED_MIN: f64 = 0.99;
 
 /// The share of requests without a response above which a phase is invalid. At one in a thousand,
@@ -41,8 +42,8 @@ pub const ERROR_SHARE_MAX: f64 = 0.001;
 /// connection after a hundred requests has a share of one percent.
 pub const RECONNECT_SHARE_MAX: f64 = 0.01;
 
-/// Bytes that a gateway may write to files per response. Even the shortest access log line, with an
-/// address or a time, is longer.
+/// The number of bytes per response that a gateway may write to files. Even a short line of an
+/// access log, with only an address and a time, is longer.
 pub const WRITTEN_BYTES_MAX: f64 = 10.0;
 
 /// The share of time that the hypervisor may take: one percent is half of the smallest effect that
@@ -78,8 +79,9 @@ pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 /// The share of its cores that a gateway must keep busy in a load that measures its capacity.
 pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 
-/// The p-value below which a series of seconds has a trend. The shortest series that can show one
-/// has five seconds: its p-value is 0.017 if every second is higher than the one before.
+/// The p-value below which a series with a value for each second has a trend. The shortest series
+/// that can show a trend has five values: its p-value is 0.017 if each value exceeds the previous
+/// one.
 pub const TREND_P_MAX: f64 = 0.02;
 
 /// The p-value below which bins of 100 ms count as drifting. Combined with the minimum drift, it

@@ -42,7 +42,7 @@ pub(super) fn client_connections(view: &View) -> Option<Reason> {
     let opened = wire.client_connections;
     is_reconnecting(opened, u64::from(needed), wire.responses).then_some(())?;
     let message = format!(
-        "{} were opened for {}, but the load needs {}: the other side closes them.",
+        "{} were opened for {}, but the load needs only {}: connections are closed too early.",
         counted(opened, "connection"),
         counted(wire.responses, "response"),
         grouped(f64::from(needed))

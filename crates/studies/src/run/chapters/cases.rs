@@ -1,5 +1,5 @@
 //! The report of a run as test results for a CI system: the decision of its study, the thresholds
-//! of the user's script, and its trials.
+//! of the user's script, and the trials of the run.
 
 use gatebench_report::Validity;
 use gatebench_report::chapter::{Case, Cases, Chapter, Outcome, Part};

@@ -1,5 +1,5 @@
-//! The evidence, which only the page shows: every trial, the proof of the policies, the machine,
-//! the configurations and the command.
+//! The evidence, which only the page shows: every trial, the proof that the policies work, the
+//! machine, the configurations and the command.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ const PARITY: &str = "The parity cases prove that the policies work. They are te
 const CONFIGURATION: &str = "This is the configuration of each gateway as rendered, with the \
      commands that started it. Ports and the paths of folders differ from trial to trial.";
 
-const CORES: &str = "busy time of the gateway's cores per request, as counted in kernel ticks";
+const CORES: &str = "busy time of the gateway's cores, per request, as counted in kernel ticks";
 
 /// Returns the chapters with the proof behind the results, in the order of the report.
 pub fn chapters(findings: &Findings, palette: &Palette) -> [Chapter; 5] {
@@ -190,8 +190,8 @@ fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     names.into_iter().filter_map(line).collect()
 }
 
-/// The busy time of the gateway's cores per request, next to the CPU time of its processes, for the
-/// loads in which any gateway had separate cores.
+/// The busy time of the gateway's cores and the CPU time of its processes, both per request, for
+/// the loads in which any gateway had separate cores.
 fn cores(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     let line = |phase: &PhaseLine| {
         let rows = variants.iter().map(|variant| scenario.row(variant));

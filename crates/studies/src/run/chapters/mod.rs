@@ -55,12 +55,7 @@ impl Report for Findings {
                 .and(" from the run directory; ")
                 .and_styled("mono", "gatebench report DIR")
                 .and(" writes the same file again."),
-            _ => Text::from(format!(
-                "gatebench {} · {} · {}",
-                run.gatebench,
-                run.created,
-                masthead::measured(run)
-            )),
+            _ => Text::from(origin(self)),
         };
         Document {
             brand,
@@ -86,6 +81,24 @@ impl Report for Findings {
             gatebench: run.gatebench.clone(),
         }
     }
+}
+
+/// Describes in one line which build of gatebench measured the run, when, on which processor, and
+/// how.
+fn origin(findings: &Findings) -> String {
+    let run = &findings.run;
+    let fact = |name: &str| {
+        let found = findings.environment.iter().find(|it| it.name == name);
+        found.map(|it| it.value.clone())
+    };
+    let build = fact("libraries.gatebench").unwrap_or_else(|| run.gatebench.clone());
+    let processor = fact("cpu.model").map(|it| format!("{it} · "));
+    format!(
+        "gatebench {build} · {} · {}{}",
+        run.created,
+        processor.unwrap_or_default(),
+        masthead::measured(run)
+    )
 }
 
 /// Returns the chapters of a run in the order of a form. On the page and in Markdown, the findings

@@ -94,10 +94,13 @@ fn has_reference(run: &Findings) -> bool {
     run.scenarios.iter().any(|it| it.row(REFERENCE).is_some())
 }
 
-/// Explains the names of the variants that are not products.
+/// Explains the values, and the names of the variants that are not products.
 fn legend(run: &Findings) -> String {
     let mut rows = run.scenarios.iter().flat_map(|it| &it.rows);
     let mut text = String::new();
+    if run.run.blocks_complete > 1 {
+        text.push_str("Values: median and range of the blocks. ");
+    }
     if has_reference(run) {
         text.push_str("reference: gatebench's own gateway. ");
     }

@@ -146,5 +146,9 @@ fn a_graph_is_shown_with_its_file_name() {
     let link = "[nginx &lt;of&gt; proxy-json](nginx.svg): As wide as";
     assert!(text.contains(link), "{text}");
     let page = html::render(&findings);
-    assert!(page.contains("src=\"nginx.svg\""));
+    assert_eq!(page::files(&page), ["nginx.svg"]);
+    let words = "Search and zoom</a> (nginx.svg in the run directory)";
+    let picture = "<img class=\"flame\" src=\"data:image/svg+xml;base64,";
+    assert!(page.contains(words) && page.contains(picture), "{page}");
+    assert_eq!(html::render(&findings), page);
 }

@@ -61,7 +61,9 @@ fn busy_time_of_cores_is_shown_next_to_cpu_time_of_processes() {
         }
     }
     let text = html::render(&findings);
-    let rows = text.split("busy time of the gateway&#x27;s cores").nth(1);
+    let rows = text
+        .split("busy time of the gateway&#x27;s cores, per request")
+        .nth(1);
     let rows = rows.unwrap().split("</table>").next().unwrap();
     let cell = "<td>9.41\u{a0}µs, 0.620\u{a0}µs of it softirq; processes ";
     assert_eq!(rows.matches(cell).count(), 1, "{rows}");
