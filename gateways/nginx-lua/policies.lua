@@ -107,7 +107,7 @@ local chains_{{ route.name | word }} = {
 {% endfor %}
         },
 {% for key in ["xsd_soap12_schema", "includes", "xslt_params"] if key in chain %}
-        refused = error "this script knows no {{ key }}",
+        refused = error "this script does not support {{ key }}",
 {% endfor %}
     },
 {% endfor %}

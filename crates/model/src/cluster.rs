@@ -35,7 +35,7 @@ pub struct Cluster {
     /// 0 in older runs, which had one pod.
     #[serde(default)]
     pub upstreams: u32,
-    /// The pods of the gateways, one for each gateway and size.
+    /// The pods of the gateways, one for each gateway and each set of limits.
     pub gateway: PodSettings,
     pub upstream: PodSettings,
     /// The pods that send the load.
@@ -51,13 +51,13 @@ pub struct Cluster {
     pub alone_seconds: u32,
 }
 
-/// The image, the node and the limits of a pod.
+/// The image of a pod, the nodes that it may run on, and its limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct PodSettings {
     pub image: String,
     #[serde(default, skip_serializing_if = "NodeChoice::is_any")]
     pub node: NodeChoice,
-    /// The limits of the pod. Gateways have sizes instead.
+    /// The limits of the pod. For a gateway's pod, the limits in the gateway's setup apply instead.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
 }

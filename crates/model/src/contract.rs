@@ -6,8 +6,8 @@ use crate::load::{CONFIGURE, WEIGHTS};
 use crate::needs::ACCESS_LOG;
 use crate::policy::SAXON;
 
-/// Replaces the seven keys in which contract 1 stated features with the key `features` of contract
-/// 2. A feature that was stated twice remains duplicated, and the rules report it.
+/// Merges the seven keys in which contract 1 stated features into the key `features` of contract 2.
+/// A feature that was stated twice remains duplicated, and the rules report it.
 pub(crate) fn upgrade(root: &mut Node) {
     match root.get_mut("contract").map(|node| &mut node.data) {
         Some(Data::Integer(version @ 1)) => *version = 2,

@@ -227,7 +227,8 @@ pub struct PypiPackage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MavenProject {
-    /// Files of the folder that make up the project. One is `pom.xml`, which pins every version.
+    /// Files of the folder that make up the project. One is `pom.xml`, which pins every version;
+    /// Maven gets the `version` of this project as the property `gateway.version`.
     #[schemars(length(min = 1))]
     pub files: Vec<String>,
     /// The runnable archive that Maven builds, by its path inside the project.
@@ -333,7 +334,7 @@ pub struct Warmup {
     pub max: HumanDuration,
 }
 
-/// How to stop the gateway: a signal, followed by SIGKILL.
+/// How to stop the gateway: with a signal and, if it still runs after `timeout`, with SIGKILL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stop {

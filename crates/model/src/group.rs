@@ -76,7 +76,7 @@ pub struct TooFewConnections {
 }
 
 /// Returns each group's load in a phase of this shape, in the order of the groups. Rates are
-/// divided in exact proportion to the shares. Connections and other whole numbers are divided by
+/// divided in exact proportion to the shares. Connections and other whole numbers are divided with
 /// the largest remainder method, so they add up to those of the phase. Each group that shares the
 /// phase's load gets at least one connection, but stages may give it none later.
 ///
@@ -165,7 +165,7 @@ fn at_least_one(connections: u32, weights: &[f64]) -> Result<Vec<u32>, TooFewCon
     Ok(parts.into_iter().map(|part| narrow(part + 1)).collect())
 }
 
-/// Divides a whole number in proportion to weights by the largest remainder method (Hamilton).
+/// Divides a whole number in proportion to weights, with the largest remainder method (Hamilton).
 /// Among equal remainders, the first take precedence.
 fn apportion(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();

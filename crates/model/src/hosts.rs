@@ -46,9 +46,10 @@ pub struct Hosts {
 )]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
+    /// The host as `ssh` accepts it: `USER@HOST`, or a name in the configuration of `ssh`.
     pub ssh: String,
-    /// The address at which the other hosts reach it [default: the address of the ssh connection].
+    /// The address at which the other hosts reach this host [default: the address of the ssh
+    /// connection].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// The private key, relative to the file's folder [default: the keys that ssh uses].
@@ -96,7 +97,7 @@ impl HostsError {
 
 impl Hosts {
     /// Parses an inventory, or outputs as `terraform output -json` prints them. Relative paths of
-    /// keys are relative to `folder`. Outputs that name no hosts are ignored.
+    /// keys are relative to `folder`. Outputs other than those that name the hosts are ignored.
     ///
     /// # Errors
     /// The text is neither an inventory nor a complete and valid set of outputs that name the

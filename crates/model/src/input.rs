@@ -44,7 +44,7 @@ pub struct GatewayInput {
     pub global_policies: Vec<Policy>,
     /// The routes that `configure` adds or replaces; empty before `configure`.
     pub later_routes: Vec<InputRoute>,
-    /// The clients that may send requests.
+    /// The clients that authentication policies accept.
     pub consumers: Vec<Consumer>,
     /// The upstreams with their targets.
     pub upstreams: Vec<Upstream>,
@@ -60,7 +60,8 @@ pub struct GatewayInput {
     pub weights_change: bool,
     /// The address at which the gateway must serve its own metrics, if the scenario uses them.
     pub metrics: Option<Endpoint>,
-    /// Samples per second of CPU time for the gateway's own profiler, if it must run.
+    /// The number of samples that the gateway's own profiler must take per second of CPU time, if
+    /// the profiler must run.
     pub profile: Option<u32>,
     /// True if the gateway's admin interface is used and must therefore be open.
     pub admin: bool,

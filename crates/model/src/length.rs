@@ -11,8 +11,8 @@ use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 /// failure.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The time limit of the single phase of the shortest length, which normally ends once each request
-/// has been sent.
+/// The time limit of the single phase of the shortest length. The phase normally ends earlier, once
+/// each request has been sent.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// In the shortest length: the time before a change or a failure, the duration of the failure, and

@@ -6,7 +6,7 @@ use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A load profile file.
+/// A file with a load profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadProfile {
@@ -51,7 +51,7 @@ pub struct Phase {
     /// The maximum time to wait for responses after the last request.
     #[serde(default = "drain")]
     pub drain: HumanDuration,
-    /// The time after which a request without a response has failed.
+    /// The time after which a request without a complete response has failed.
     #[serde(default = "timeout")]
     pub timeout: HumanDuration,
     /// A change to the gateway during the phase. A gateway that lacks the action is *not

@@ -51,7 +51,7 @@ pub(crate) const OTHER_FEATURES: [&str; 10] = [
     UPSTREAM_KEEPALIVE,
 ];
 /// The members of [`OTHER_FEATURES`] that a gateway has if a separate section of `gateway.yaml`
-/// describes them, without a statement under `features`.
+/// describes them. They need no statement under `features`.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
 /// The part of `rate_limit` that permits several limits on a route.

@@ -78,8 +78,8 @@ impl Placement {
     }
 
     /// Reports whether the load generator is pinned to cores of this machine, and neither the
-    /// gateway nor the upstream uses a thread of these physical cores. A load generator that shared
-    /// one and never slept would slow the others down.
+    /// gateway nor the upstream uses a thread of these physical cores. A load generator that never
+    /// sleeps would slow down a component with which it shares a physical core.
     pub fn engine_is_alone(&self) -> bool {
         let others = self.gateway_here().iter().chain(&self.upstream);
         let is_apart = |other: &usize| {

@@ -158,9 +158,9 @@ pub struct Trial {
     pub number: u32,
     /// The number of the block, from 1.
     pub block: u32,
-    /// Name of the scenario.
+    /// The name of the scenario.
     pub scenario: String,
-    /// Label of the variant.
+    /// The label of the variant.
     #[serde(deserialize_with = "label::required")]
     pub variant: String,
     /// The number of the failed trial that this trial repeats. If there were several attempts, it
@@ -282,8 +282,8 @@ impl Plan {
         self.blocks = self.blocks.min(self.blocks_kept());
     }
 
-    /// The phases of a trial, which depend on its block if an A/B test measures its deciding metric
-    /// first.
+    /// The phases of a trial. They depend on the trial's block if an A/B test measures the deciding
+    /// metric first.
     pub fn phases_of<'a>(&'a self, trial: &Trial) -> impl Iterator<Item = &'a Phase> {
         let block = trial.block;
         let phases = self.load_of(&trial.scenario).phases.iter();

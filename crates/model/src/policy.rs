@@ -202,7 +202,7 @@ pub struct RateLimitPolicy {
     /// The key by which requests are counted.
     #[serde(default)]
     pub per: RateLimitKey,
-    /// The header whose values are counted separately, with `per: header`.
+    /// With `per: header`: the header whose values are counted separately.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
@@ -223,7 +223,7 @@ pub struct RedisRateLimitPolicy {
     /// The key by which requests are counted.
     #[serde(default)]
     pub per: RateLimitKey,
-    /// The header whose values are counted separately, with `per: header`.
+    /// With `per: header`: the header whose values are counted separately.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
@@ -337,7 +337,7 @@ pub struct HeaderEdits {
 }
 
 /// Settings of `request_json` and `response_json`. Positions are JSON Pointers (RFC 6901) into the
-/// original document; an edit whose parent is missing has no effect.
+/// original document. An edit has no effect if the parent of its position is missing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JsonEdits {

@@ -271,9 +271,9 @@ pub enum Figure {
     UpstreamCores,
     /// Cores that the load generator kept busy.
     EngineCores,
-    /// Bytes that were sent.
+    /// Bytes that the load generator sent.
     Sent,
-    /// Bytes that were received.
+    /// Bytes that the load generator received.
     Received,
     /// Checks that passed.
     Checks,
@@ -281,7 +281,7 @@ pub enum Figure {
     InFlight,
     /// Requests that were due but never sent.
     Dropped,
-    /// Requests without a response, or with a wrong one.
+    /// Requests without a correct response.
     Failed,
 }
 

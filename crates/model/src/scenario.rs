@@ -28,7 +28,7 @@ pub struct Scenario {
     pub scenario: String,
     /// A one-line description.
     pub title: String,
-    /// The scenario's family, which `matrix` sets.
+    /// The scenario's family, which the key `matrix` sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
     /// The upstream behind the gateway.
@@ -46,7 +46,7 @@ pub struct Scenario {
     /// copied into its routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub global_policies: Vec<Policy>,
-    /// The clients that may send requests, with their credentials.
+    /// The clients that authentication policies accept, with their credentials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<Consumer>,
     /// The sources of the values in templates, by name.
@@ -91,8 +91,8 @@ pub struct Scenario {
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
-    /// True if the gateway may send a request to another target when its target fails, and may stop
-    /// using the failed target for a while. If false, gateways must not retry requests.
+    /// True if the gateway, when a target fails, must send the target's requests to another target
+    /// and exclude the failed target for a while. If false, gateways must not retry requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
     /// The calls to the gateway's admin interface, during and after the loads.
@@ -102,8 +102,8 @@ pub struct Scenario {
     /// instead of from files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control_plane: bool,
-    /// Effects of an imported configuration that gatebench has no policy for. Only the gateway with
-    /// this configuration supports them.
+    /// Effects that an imported configuration has, but for which gatebench has no policy. Only the
+    /// gateway with this configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_understood: Vec<String>,
     /// The gateway's own metrics [default: off].
@@ -152,7 +152,7 @@ impl Scenario {
         self.all_routes().flat_map(|route| &route.policies)
     }
 
-    /// Reports whether each trial needs its own Redis server, because a rate limit names none.
+    /// Reports whether a rate limit names no Redis server, so that each trial needs its own.
     pub fn needs_redis(&self) -> bool {
         self.all_policies()
             .any(|it| matches!(it, Policy::RedisRateLimit(limit) if limit.redis.is_none()))
@@ -201,8 +201,8 @@ impl Scenario {
             .max_by_key(|route| route.path.len())
     }
 
-    /// The groups of the load. Requests at the top level form one group with the whole load, named
-    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP).
+    /// The groups of the load. Requests at the top level form a single group, named
+    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP), which gets the whole load.
     pub fn groups(&self) -> Vec<Group> {
         if !self.groups.is_empty() {
             return self.groups.clone();
@@ -234,9 +234,10 @@ impl Scenario {
     }
 
     /// Returns the reason why a gateway's added latency in this scenario is not comparable with
-    /// that of a program that only copies bytes. Returns `None` if it is comparable: HTTP/1.1
-    /// without TLS, a single upstream process, routes that match every request, have no policies
-    /// and never change, and no duties such as an access log.
+    /// that of a program that only copies bytes. Returns `None` if it is comparable, that is, if
+    /// the scenario uses HTTP/1.1 without TLS and a single upstream process, its routes have no
+    /// policies and never change, and the gateway forwards every request and has no other duties,
+    /// such as an access log.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
         let has_duties =
@@ -297,7 +298,7 @@ impl UpstreamKind {
     }
 }
 
-/// A client that may send requests.
+/// A client that authentication policies accept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]

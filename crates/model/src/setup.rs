@@ -1,4 +1,4 @@
-//! The user's settings for a gateway variant, in addition to the gateway's folder.
+//! The settings of a gateway variant that come from the user and not from the gateway's folder.
 
 use std::net::IpAddr;
 

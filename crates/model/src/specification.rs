@@ -113,7 +113,8 @@ pub enum StepWithSettings {
 #[serde(deny_unknown_fields)]
 pub struct SetupStep {
     /// Scenarios by name, or paths of files next to this one. Each scenario is measured with each
-    /// version. Scenarios that vary a number (of routes or consumers) result in a trend.
+    /// version. If scenarios differ only in a number (of routes, consumers or upstreams), the
+    /// combined results include a chart of the throughput by that number.
     #[schemars(length(min = 1))]
     pub scenarios: Vec<String>,
 }

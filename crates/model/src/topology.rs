@@ -25,7 +25,7 @@ pub struct Cpu {
     /// The kernel's number for the NUMA node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
-    /// Capacity or highest frequency, comparable only with other CPUs of the same machine.
+    /// Capacity or highest frequency, comparable only between the CPUs of one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<u64>,
 }

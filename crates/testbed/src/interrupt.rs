@@ -12,7 +12,7 @@ use crate::process::end_supervisors;
 /// kills its processes on the second signal.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The way in which a run must end, from the least to the most urgent.
+/// The ways in which a run may have to end, from the least to the most urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     None,

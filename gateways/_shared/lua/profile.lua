@@ -10,7 +10,8 @@ local DEPTH_MAX = 200
 local INNERMOST = { G = "garbage collection", J = "JIT compiler" }
 local OUTSIDE = "nginx outside Lua"
 
--- Returns the file with only its own folder, so that stacks of two installations are comparable.
+-- Returns the name of the file, preceded by only its own folder, so that stacks of two
+-- installations are comparable.
 local function file_of(source)
   local path = source:match("^[@=](.*)") or "string"
   return path:match("[^/]+/[^/]+$") or path

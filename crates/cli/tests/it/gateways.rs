@@ -450,7 +450,7 @@ fn a_java_program_is_installed_only_with_its_pinned_libraries() {
     let is_linked = || bench.path("data/gatebench/bin/mine").exists();
     install("", &["--dry-run"])
         .assert_code(0)
-        .assert_prints(&["not pinned by hash"]);
+        .assert_prints(&["not pinned by hash", "-Dgateway.version=1.2.3"]);
     let digest = format!("libraries_sha256: {LIBRARIES}");
     install(", libraries: [target/lib]", &[])
         .assert_code(3)

@@ -78,7 +78,8 @@ fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
 }
 
 /// Returns `count` threads, beginning with those of the cores that have the most threads, and the
-/// cores without any of them. If there is no such core, returns the remaining threads as one core.
+/// cores that have none of the returned threads. If there is no such core, returns the remaining
+/// threads as one core.
 fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     // The load generator and the upstream get the cores with the fewest threads.
     let mut pool = pool.to_vec();

@@ -55,7 +55,7 @@ fn threads_of_gateway(placed: &Placement) -> Option<String> {
         own.count() > 1
     };
     placed.siblings.iter().any(is_shared).then(|| {
-        "Some of the gateway's CPUs are threads of one physical core: they do less work than separate \
+        "Some of the gateway's CPUs are threads of one physical core. They do less work than separate \
          cores.".to_owned()
     })
 }
@@ -101,8 +101,8 @@ fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
     nodes.dedup();
     (nodes.len() > 1).then(|| {
         format!(
-            "The cores are on NUMA nodes {}, because no single node has enough cores of the fastest kind: \
-             access to another node's memory is slower.",
+            "The cores are on NUMA nodes {}, because no single node has enough cores of the fastest kind. \
+             Access to another node's memory is slower.",
             ranges(&nodes)
         )
     })
@@ -123,8 +123,8 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
     ];
     if gateway.len() > 1 {
         return Some(
-            "The gateway's cores differ in speed, because no kind has enough cores: its workers are not \
-             equally fast."
+            "The gateway's cores differ in speed, because there are too few of any one kind, so its workers \
+             are not equally fast."
                 .into(),
         );
     }

@@ -118,7 +118,7 @@ fn without_siblings_cores_are_divided_by_number() {
 fn no_layout_uses_a_sibling_of_a_gateway_core_while_another_core_is_free() {
     let mut shared = 0;
     for seed in 0..3_000_usize {
-        // Up to six cores with one to three threads each, some of which must not be used.
+        // Up to six cores with one to three threads each; some threads must not be used.
         let mut digits = seed.wrapping_mul(2_654_435_761);
         let mut next = |below: usize| {
             digits = digits

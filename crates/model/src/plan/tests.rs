@@ -173,6 +173,20 @@ fn deciding_phases_come_first_and_the_others_in_separate_blocks() {
 }
 
 #[test]
+fn only_cpu_time_is_taken_from_a_side_by_side_phase() {
+    use crate::DecisiveMetric as Metric;
+    let mut plan = plan(7, 1, false);
+    for phase in &mut plan.load.phases {
+        phase.side_by_side = true;
+        assert!(Metric::Cpu.is_taken_from(phase));
+        for metric in [Metric::Throughput, Metric::AddedP50, Metric::AddedP99] {
+            assert!(!metric.is_taken_from(phase), "{metric:?}");
+        }
+    }
+    assert!(!plan.load.phases.is_empty());
+}
+
+#[test]
 fn the_expected_duration_is_that_of_the_phases_and_the_overhead() {
     let plan = plan(7, 2, true);
     assert_eq!(plan.trial_seconds(), 8.5);

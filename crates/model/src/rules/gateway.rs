@@ -19,7 +19,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
         && let Some(reserved) = name.text().filter(|it| is_direct(it))
     {
-        let message = format!("`{reserved}` is the name of the load without a gateway");
+        let message = format!("`{reserved}` is reserved for the load without a gateway");
         problems.push(name.problem(message, "choose another name"));
     }
     contract(root, problems);
@@ -170,8 +170,7 @@ fn roles(root: &Node, words: &Words<'_>, problems: &mut Vec<Problem>) {
     }
     let claim = root.at(&["features", CONTROL_PLANE]);
     let claim = claim.filter(|feature| is_claim(feature));
-    let help =
-        "write both: the section contains the command, and the feature states how it is supported";
+    let help = "write both: the section with the command, and the feature with the kind of support";
     match (root.entry(CONTROL_PLANE), claim) {
         (Some(section), None) => {
             let message = "`features` does not claim `control_plane`";

@@ -23,8 +23,8 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(allowed)
 }
 
-/// Reports whether a text is visible ASCII, with spaces and tabs except at the ends (RFC 9110
-/// section 5.5 without the obsolete bytes).
+/// Reports whether a text consists of visible ASCII characters and, except at its ends, of spaces
+/// and tabs (RFC 9110 section 5.5 without the obsolete bytes).
 fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }

@@ -238,7 +238,7 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
         };
         if !root.list("consumers").iter().any(has_one) {
             let message = format!("`{policy}` rejects every request: no consumer has {what}");
-            let help = format!("under `consumers`, add a `name` and its `{credential}`");
+            let help = format!("under `consumers`, add a consumer with `name` and `{credential}`");
             problems.push(entry.problem(message, help));
         }
     }

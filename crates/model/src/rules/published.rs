@@ -4,8 +4,8 @@ use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// The effects with a separate setting, each with the setting and with the end of the remedy for a
-/// missing setting. The setting is invalid with any other effect.
+/// The effects that need a setting of their own, each with the setting's name and the end of the
+/// remedy if the setting is missing. The setting is invalid with any other effect.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",

@@ -109,7 +109,9 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         && let Some(count) = node.number()
         && count > routes as f64
     {
-        let message = format!("{count} upstreams need as many routes; the scenario has {routes}");
+        let message = format!(
+            "{count} upstreams need at least as many routes, but the scenario has {routes}"
+        );
         let help = "add routes, because each route leads to only one upstream";
         problems.push(node.problem(message, help));
     }

@@ -24,8 +24,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
             let message = format!("`{}` occurs twice", step.word);
             problems.push(Problem::new(node.head(), message, help));
         }
-        // Of the steps that belong before this one, only the first is reported. Duplicates are
-        // reported separately.
+        // Of the later steps that belong before this one, only the first is reported. Duplicates
+        // are reported separately.
         let late = |other: &KnownStep| other.place < step.place && !has(before, other.word);
         if let Some((other, _)) = after.iter().find(|(other, _)| late(other)) {
             let message = format!("`{}` must come after `{}`", step.word, other.word);
@@ -43,7 +43,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
             self::load(load, problems);
         }
         if let Some(setup) = step.get(SETUP) {
-            let again = "name it once; blocks repeat it";
+            let again = "name it once; each block repeats it";
             unique(setup.list("scenarios"), "scenarios", again, problems);
         }
     }

@@ -46,9 +46,9 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that the suite's sizes are unique, that each published load of a size belongs to one of
-/// them, and that each size has at most one such load. The scenarios that these loads name must be
-/// scenarios of the suite.
+/// Checks that the suite's sizes are unique, that each published load for a single size names one
+/// of them, and that each size has at most one such load. The scenarios that these loads name must
+/// be scenarios of the suite.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
     let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes contain", once, problems);

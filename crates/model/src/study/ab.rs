@@ -37,9 +37,9 @@ pub enum DecisiveMetric {
     Cpu,
     /// Responses per second of the closed load.
     Throughput,
-    /// Median of the time that the gateway adds to a request at a fixed rate.
+    /// Median of the time that the gateway adds to each request of a load at a fixed rate.
     AddedP50,
-    /// 99th percentile of the time that the gateway adds to a request at a fixed rate.
+    /// 99th percentile of the time that the gateway adds to each request of a load at a fixed rate.
     AddedP99,
     /// Peak anonymous memory of the gateway.
     Memory,

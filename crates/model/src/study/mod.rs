@@ -212,8 +212,8 @@ impl Study {
         matches!(self, Self::Soak(_))
     }
 
-    /// Reports whether the result requires several blocks. A soak has its own verdict, and a
-    /// capacity search its own interval.
+    /// Reports whether the result requires several blocks. A soak does not, because it has its own
+    /// verdict, and neither does a capacity search, which has its own interval.
     pub fn needs_blocks(&self) -> bool {
         !matches!(self, Self::Soak(_) | Self::Capacity(_))
     }

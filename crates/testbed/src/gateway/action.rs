@@ -23,12 +23,12 @@ use crate::system::unix_socket;
 
 /// The timeout for a command, for each write to a gateway's socket, and for each response.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The maximum length, in characters, of a line of a file, or of the response that [`send`]
-/// received for it, in an error message.
+/// The maximum number of characters that an error message of [`send`] shows of a line, and of the
+/// response to it.
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// The number of bytes of the response to a line after which reading stops.
+/// The reading of a response stops after this number of bytes.
 const RESPONSE_BYTES_MAX: usize = 64 * 1024;
 
 /// An action whose templates are rendered.
@@ -47,7 +47,7 @@ pub(crate) struct Ready {
     pub files: Vec<Vec<RenderedFile>>,
     /// The scenario's secrets. [`write_rendered`] restricts who may read a file that contains one.
     pub secrets: Arc<BTreeSet<String>>,
-    /// The number of times that the action was run.
+    /// The number of times that the action has been run.
     pub done: usize,
 }
 
@@ -205,8 +205,8 @@ fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String
 }
 
 /// Sends a line, and reads the response until the connection is closed or at least
-/// [`RESPONSE_BYTES_MAX`] bytes are read. A gateway that sends it in small pieces cannot extend the
-/// deadline.
+/// [`RESPONSE_BYTES_MAX`] bytes are read. A gateway that sends the response in small pieces cannot
+/// extend the deadline.
 fn response(line: &str, socket: &Path, until: Instant) -> io::Result<String> {
     let mut stream = unix_socket::connect(socket)?;
     stream.set_write_timeout(Some(ACTION_TIMEOUT))?;

@@ -27,7 +27,7 @@ const RESPONSE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub struct AdminCalls {
     /// The absolute path of the admin interface's Unix socket.
     socket: PathBuf,
-    /// The verbs, with their requests, in the order of a round.
+    /// The requests in the order of a round, each with the operation that it performs.
     pub calls: Vec<(AdminVerb, AdminRequest)>,
 }
 
@@ -157,8 +157,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads a response that begins with `head` and continues with a `piece` per interval until the
-    /// reader closes the connection.
+    /// Reads a response that begins with `head`, followed by another `piece` in each interval until
+    /// the reader closes the connection.
     fn read_endless(
         head: &[u8],
         piece: Vec<u8>,

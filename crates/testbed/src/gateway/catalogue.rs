@@ -50,7 +50,7 @@ impl Catalogue {
     }
 
     /// Returns the embedded gateways and those of the overlay, sorted by name. The null gateway is
-    /// left out, because it is an instrument.
+    /// left out, because it does not parse HTTP and serves only for comparison.
     ///
     /// # Errors
     /// Like [`Catalogue::resolve`].

@@ -10,8 +10,8 @@ use crate::process::{Launcher, Orders, Supervised};
 use crate::system::command::wait_until;
 use crate::system::processes;
 
-/// The prefix of the names of the control plane's logs, and of its container's state file, in the
-/// gateway's working folder.
+/// In the gateway's working folder, the names of the control plane's logs and of its container's
+/// state file begin with this word.
 pub(super) const NAME: &str = "control-plane";
 
 #[derive(Clone, Debug)]

@@ -74,14 +74,14 @@ pub(crate) enum Outcome {
     /// Another process uses the port.
     Clash,
     Ended(Exit),
-    /// The timeout expired, or the gateway hangs after writing a fatal line. Contains its last
-    /// state.
+    /// The timeout expired, or the gateway hangs after it has reported a fatal error. Contains the
+    /// gateway's last state.
     TimedOut(Seen),
 }
 
 /// Waits until the process responds at the address and has settled. The wait ends early if the
-/// process ends, if another process uses the port, or if the process hangs and has written a fatal
-/// line. With an `opening`, the process is ready at the first response that the opening accepts,
+/// process ends, if another process uses the port, or if the process hangs and has reported a fatal
+/// error. With an `opening`, the process is ready at the first response that the opening accepts,
 /// and does not have to settle.
 pub(crate) fn wait_for(
     process: &mut Supervised,

@@ -66,8 +66,8 @@ impl<'a> Renderer<'a> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_syntax(syntax());
-        // Templates quote with filters, because the correct quoting depends on the gateway and not
-        // on the file's name.
+        // Templates quote their values with filters, because the correct quoting depends on the
+        // gateway and not on the file's name.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         quote::add_filters(&mut environment);
         credential::add_filters(&mut environment);
@@ -118,7 +118,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// Renders a file once for each of a policy's distinct settings in all routes.
+    /// Renders a file once for each distinct setting that a policy has in the routes.
     fn file_for_each(
         &self,
         kind: &str,

@@ -58,7 +58,8 @@ impl JavaProgram {
         // the repository.
         let fixed = "--batch-mode --quiet --strict-checksums -DskipTests --file";
         let words = fixed.split(' ').map(String::from);
-        words.chain([pom, "package".into()]).collect()
+        let version = format!("-Dgateway.version={}", self.project.version);
+        words.chain([pom, version, "package".into()]).collect()
     }
 
     pub(super) fn perform(&self) -> Result<(), DriverError> {

@@ -1,9 +1,9 @@
 //! Installs gateways from package registries or by their vendors' steps, and builds commits of a
 //! user's repository.
 //!
-//! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
-//! Java programs. `gateway.yaml` pins the versions of gateways, except those from Debian packages,
-//! whose versions depend on the Debian release. PyPI packages and the libraries in
+//! apt-get installs Debian packages, pip installs Python packages that contain programs, and Maven
+//! builds Java programs. `gateway.yaml` pins the versions of gateways, except those from Debian
+//! packages, whose versions depend on the Debian release. PyPI packages and the libraries in
 //! `install.maven.libraries` are also pinned by SHA-256. A vendor's packages are installed by the
 //! steps that the vendor publishes, if the user agrees.
 

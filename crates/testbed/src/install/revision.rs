@@ -280,7 +280,8 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
-/// Returns a command without input that finds its repository by its folder.
+/// Returns a command that has no input, and in which git finds the repository by the command's
+/// working folder.
 fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());

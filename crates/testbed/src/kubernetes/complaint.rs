@@ -115,11 +115,11 @@ const NODE_REMEDIES: [(&str, &str); 6] = [
 const WAITING: [(&str, &str); 7] = [
     (
         "ErrImagePull",
-        "correct the name of the image (--IMAGE); an image that `gatebench kubernetes image` wrote must be imported on every node",
+        "correct the name of the image (--IMAGE), or let the nodes pull the image; an image that `gatebench kubernetes image` wrote must be imported on every node",
     ),
     (
         "ImagePullBackOff",
-        "correct the name of the image (--IMAGE); an image that `gatebench kubernetes image` wrote must be imported on every node",
+        "correct the name of the image (--IMAGE), or let the nodes pull the image; an image that `gatebench kubernetes image` wrote must be imported on every node",
     ),
     (
         "ErrImageNeverPull",

@@ -62,8 +62,8 @@ impl Image {
     pub fn new(launcher: &Launcher) -> Result<Self, ImageError> {
         let mut contents = Contents::default();
         for tool in TOOLS {
-            // /bin is searched first, because scripts begin with `#!/bin/sh`, even where /bin is a
-            // link to /usr/bin.
+            // /bin is searched first, even where it is a link to /usr/bin, because scripts begin
+            // with `#!/bin/sh`.
             let system = ["/bin", "/usr/bin"].map(PathBuf::from).into_iter();
             let folders = system.chain(installed::path_folders());
             let mut programs = folders.map(|folder| folder.join(tool));

@@ -98,10 +98,10 @@ impl Accounting {
     }
 }
 
-/// Returns the CPU time that processes outside the run used on these cores between two samples.
-/// `ours_ns` is the CPU time that the components of the run used there. The time in softirq and
-/// interrupts is also subtracted if no process is charged for it. A result below one tick per core
-/// is meaningless.
+/// Returns the CPU time that processes outside the run used on these cores between two samples: the
+/// cores' busy time minus `ours_ns`, the CPU time that the components of the run used there. If no
+/// process is charged for softirq, the time in softirq and interrupts is subtracted too. A result
+/// below one tick per core is meaningless.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,

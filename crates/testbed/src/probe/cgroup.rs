@@ -129,7 +129,7 @@ fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
 struct Hierarchy<'a> {
     unified: bool,
     controllers: Vec<&'a str>,
-    /// The group that is mounted: the root group if nothing is hidden.
+    /// The group at the mount point: the root group, unless the groups above it are hidden.
     root: &'a Path,
     mount: &'a Path,
 }

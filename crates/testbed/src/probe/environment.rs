@@ -75,8 +75,8 @@ pub struct CpuFacts {
     pub numa_nodes: Option<String>,
     /// Frequency governor of each core that has one; distinct values are joined.
     pub governor: Option<String>,
-    /// Lowest and highest frequency that the governor may choose, in kHz, of each core that has
-    /// them; distinct values are joined.
+    /// Lowest and highest frequencies, in kHz, that the governor may choose for each core with such
+    /// limits; distinct values are joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_limits: Option<String>,
     /// The CPUs of each core that this process may use, by package, NUMA node and speed: for

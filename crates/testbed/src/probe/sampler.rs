@@ -154,9 +154,9 @@ impl Sampler {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
-    /// Returns the proportional set size of the component; none if the size of any of its processes
-    /// is not visible to this user. The kernel walks all pages to compute it, which distorts the
-    /// tail of the latency distribution, so call this only before and after a load.
+    /// Returns the proportional set size of the component; none if the size of at least one of its
+    /// processes is not visible to this user. The kernel walks all pages to compute a size, which
+    /// distorts the tail of the latency distribution, so call this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
         processes.map(|key| processes::pss_bytes(key.pid)).sum()
@@ -199,8 +199,8 @@ impl Sampler {
             pids.remove(0);
         }
         if self.group_choice == GroupChoice::OfContainer {
-            // After a connection breaks, the gateway's first process adopts the holder, so this
-            // process and its parent can be in the gateway's tree.
+            // When a connection breaks, the gateway's first process becomes the parent of the
+            // holder, which is this process's parent, so both can be in the gateway's tree.
             pids.retain(|pid| ![process::id(), parent_id()].contains(pid));
         }
         pids.into_iter().filter_map(processes::key).collect()

@@ -8,7 +8,7 @@ use crate::process::last_lines;
 const REMEDIES: [(&str, &str); 13] = [
     (
         "No space left on device",
-        "free up space on HOST; gatebench is stored there, in ~/.cache/gatebench",
+        "free up space on HOST, in ~/.cache/gatebench or in the folder for temporary files",
     ),
     (
         "error while loading shared libraries",
@@ -32,7 +32,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Connection refused",
-        "make sure that sshd runs on HOST, and check its port; `ssh HOST true` must succeed",
+        "make sure that sshd runs on HOST, on the port that `ssh` uses; `ssh HOST true` must succeed",
     ),
     (
         "timed out",
@@ -68,9 +68,11 @@ pub(super) fn of(host: &str, what: &str, stderr: &str) -> RemoteError {
 
 /// Returns the error for this machine in the role of a host, which gatebench uses without SSH.
 pub(super) fn of_here(what: &str, stderr: &str) -> RemoteError {
-    let remedy = remedy(stderr).filter(|remedy| !remedy.contains("ssh"));
+    // gatebench copies nothing to ~/.cache on this machine.
+    let elsewhere = ["ssh", "~/.cache", "XDG_CACHE_HOME"];
+    let remedy = remedy(stderr).filter(|it| !elsewhere.iter().any(|word| it.contains(word)));
     let remedy = remedy.unwrap_or(
-        "make sure that gatebench can start processes here and write to ~/.cache/gatebench",
+        "make sure that gatebench can start processes here, and create folders in $TMPDIR (or in /tmp), which must have free space",
     );
     error(what, stderr, &remedy.replace("HOST", "this machine"))
 }
@@ -105,17 +107,19 @@ mod tests {
     }
 
     #[test]
-    fn no_remedy_for_this_machine_mentions_ssh() {
+    fn no_remedy_for_this_machine_concerns_a_host() {
         let unknown = of_here("the agent ended", "");
-        assert!(unknown.remedy.contains("~/.cache/gatebench"), "{unknown:?}");
+        assert!(unknown.remedy.contains("$TMPDIR"), "{unknown:?}");
         for (words, _) in REMEDIES {
             let remedy = of_here("the agent ended", words).remedy;
             assert!(
-                !remedy.contains("ssh") && !remedy.contains("HOST"),
+                !["ssh", "HOST", "cache", "home"]
+                    .iter()
+                    .any(|it| remedy.contains(it)),
                 "{remedy}"
             );
         }
         let full = of_here("the agent ended", "No space left on device").remedy;
-        assert!(full.starts_with("free up space on this machine"), "{full}");
+        assert!(full.contains("free space"), "{full}");
     }
 }

@@ -1,5 +1,6 @@
 //! A connection to a remote end. A connection into a pod is restored when it breaks: `kubectl exec`
-//! ends when kubectl or the API server does, and its output may end early with exit code 0.
+//! ends when kubectl or the API server does, and may exit with code 0 although its output was cut
+//! off.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -184,8 +185,8 @@ impl Lasting {
         }
     }
 
-    /// Connects again. If no attempt succeeds before the other end gives up, returns `broke`. If
-    /// the pod has ended, the reason is added to the message.
+    /// Connects again. If no attempt succeeds before the other end gives up, returns the error
+    /// `broke`. If the pod has ended, the reason is added to the error's message.
     fn again(&mut self, broke: DriverError) -> Result<(), DriverError> {
         let begun = Instant::now();
         self.link.abandon();

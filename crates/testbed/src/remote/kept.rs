@@ -49,7 +49,7 @@ fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Writes the files into a folder, and skips those with a path outside it. Only this user may read
+/// Writes the files into a folder, except those whose paths lead out of it. Only this user may read
 /// the files, because they may contain keys.
 pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
     fs::create_dir_all(folder)?;

@@ -40,7 +40,7 @@ use upstreams::{Hosts, Upstreams};
 #[derive(Clone, Debug)]
 pub struct Testbed {
     launcher: Launcher,
-    /// The connections to the places of gateways, except this machine.
+    /// The connections to the places where gateways run, except this machine.
     gateways: BTreeMap<Place, Arc<RemoteHost>>,
     others: Hosts,
     /// The address that gateways, upstreams and Redis on this machine listen on, unless the gateway
@@ -129,8 +129,8 @@ impl Testbed {
     /// after the run has started.
     ///
     /// # Errors
-    /// There is no such pod or more than one, the container cannot be added, or gatebench cannot be
-    /// started in it.
+    /// The selector matches no pod or more than one, the container cannot be added, or gatebench
+    /// cannot be started in it.
     pub fn watch(&self, pod: &AttachedPod, interrupt: &Interrupt) -> Result<(), DriverError> {
         if self.watched.get().is_none() {
             let watched = WatchedPod::connect(pod, &self.launcher, interrupt)?;

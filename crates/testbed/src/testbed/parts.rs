@@ -10,7 +10,7 @@ use crate::gateway::{FoundGateway, Opening};
 /// The default IP address of parts on this machine.
 pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A group of processes of a trial that is started as one step.
+/// A group of a trial's processes that are started in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The upstreams, Redis and PostgreSQL.
@@ -23,7 +23,7 @@ pub enum Part {
 pub struct TrialParts<'a> {
     pub scenario: &'a Scenario,
     pub variant: &'a Variant,
-    /// The gateway of the variant; `None` for the direct variant and an attached gateway.
+    /// The gateway of the variant; `None` for the direct variant and for an attached gateway.
     pub gateway: Option<&'a FoundGateway>,
     /// The trial's folder, with a subfolder for the files and logs of each part.
     pub folder: &'a Path,
@@ -32,8 +32,8 @@ pub struct TrialParts<'a> {
     pub streams: usize,
     /// The maximum number of upstream connections that a load may need.
     pub connections: u32,
-    /// The samples per second that the gateway's own profiler takes, if the gateway has one; `None`
-    /// if the gateways' own profilers are off.
+    /// The sampling rate of the gateway's own profiler, in samples per second, if the gateway has
+    /// one; `None` if the gateways' own profilers are off.
     pub profile: Option<u32>,
     /// The request that determines when the gateway is ready; `None` for the request in the
     /// gateway's folder.

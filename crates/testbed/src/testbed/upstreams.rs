@@ -43,7 +43,7 @@ enum Process {
 
 impl Start {
     /// Starts the target at `address`; port 0 chooses a free port. On a remote host, only the port
-    /// is used, at the host's own address.
+    /// of `address` is used, because the target listens on the host's own IP address.
     fn start(&self, address: SocketAddr) -> Result<(Process, SocketAddr), DriverError> {
         match self {
             Self::Here(start) => {
@@ -288,8 +288,8 @@ impl Upstreams {
         self.postgres.as_ref().map(|it| it.addr)
     }
 
-    /// Returns the name of a server, Redis or PostgreSQL, that was started and has ended. A lost
-    /// connection to the host of Redis has the same result.
+    /// Returns the name of a server, Redis or PostgreSQL, that was started and has ended. Also
+    /// returns `Redis` if the connection to its host is lost.
     pub(super) fn ended_server(&mut self) -> Option<&'static str> {
         let redis = self
             .redis

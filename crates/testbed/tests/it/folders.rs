@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::common::{folder, scenario, script_folder, wiring};
-use gatebench_model::{Blame, Scenario};
+use gatebench_model::gateway::Support;
+use gatebench_model::{Blame, Policy, Scenario};
 use gatebench_testbed::DriverError;
 use gatebench_testbed::gateway::{
     Catalogue, Folder, Origin, Wiring, changed_input_for, input_for, render,
@@ -32,6 +33,35 @@ fn every_embedded_folder_is_complete() {
     }
     // The files of `_shared` are parts of other folders.
     assert!(!names.contains(&"_shared".to_owned()), "{names:?}");
+}
+
+#[test]
+fn every_embedded_folder_states_every_policy_and_why_it_lacks_one() {
+    let mut wrong = Vec::new();
+    for folder in Catalogue::default().list().unwrap() {
+        for policy in Policy::KINDS.into_iter().chain(["saxon"]) {
+            let stated = folder.spec.features.get(policy);
+            let is_explained = stated.is_some_and(|feature| {
+                feature.support() != Support::Unsupported || feature.explanation().is_some()
+            });
+            if !is_explained {
+                wrong.push(format!("{}: {policy}", folder.spec.gateway));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn every_embedded_folder_was_tested_with_the_version_that_a_vendors_steps_install() {
+    let mut checked = 0;
+    for folder in Catalogue::default().list().unwrap() {
+        if let Some(vendor) = &folder.spec.install.vendor {
+            assert_eq!(folder.unproven(&vendor.version), None);
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
 }
 
 #[test]
@@ -311,8 +341,8 @@ fn a_file_is_rendered_for_each_setting_of_a_policy() {
     assert_eq!((uses(1), uses(2)), (4, 2));
 }
 
-/// Kong's workers start LuaJIT's profiler with a plug-in, and a policy of all routes is a global
-/// plug-in.
+/// In Kong, a plug-in starts LuaJIT's profiler in each worker, and a policy for all routes is a
+/// global plug-in.
 #[test]
 fn kong_has_plug_ins_for_a_profile_and_for_all_routes() {
     let scenario = scenario(
@@ -366,7 +396,7 @@ fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     (at, folder)
 }
 
-/// Returns a variant of nginx's folder with this module for stylesheets.
+/// Returns a variant of nginx's folder whose feature for stylesheets needs this module.
 fn with_module(path: &str, test: &str) -> Folder {
     let needs = format!("{{path: {path}, test: {test}, install: make it}}");
     let features = format!("features: {{response_xslt: {{native: a module, needs: {needs}}}}}\n");

@@ -46,8 +46,8 @@ fn rounds_of_each_mode_are_distinguished() {
 
 #[test]
 fn other_processes_hide_the_mode() {
-    // Another process uses about as much time as softirq, which looks as if no process were
-    // charged.
+    // Another process uses about as much time as softirq, which looks as if no process were charged
+    // for softirq.
     let steady = [(150, 200, 50, 50), (148, 200, 50, 60), (152, 200, 50, 40)];
     assert_eq!(judged(&steady), SoftirqPayer::Unknown);
     // The other process is idle for one round.

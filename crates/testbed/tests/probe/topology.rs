@@ -170,7 +170,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
     );
     let note = far.placed(&all, 4).note;
     assert!(
-        note.contains("threads of one physical core: they do less"),
+        note.contains("threads of one physical core. They do less"),
         "{note}"
     );
 }

@@ -108,8 +108,8 @@ impl Listed {
         }
     }
 
-    /// Reports whether the project has run this gateway. This program itself and folders that are
-    /// not embedded count as run.
+    /// Reports whether the project has run this gateway. Also returns true for this program itself
+    /// and for folders that are not embedded.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();
@@ -117,8 +117,8 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// Returns the features whose extra cannot be used, each with the reason or, if the extra is
-    /// missing, with the command that installs it.
+    /// Returns the features that need an extra that cannot be used, each with the reason or, if the
+    /// extra is missing, with the command that installs it.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
         extras

@@ -20,12 +20,12 @@ const HEAD: &str = "\
 <!-- Written by `gatebench list gateways --markdown`; edit the folders under gateways/ instead. -->
 
 Each gateway has a folder under [gateways/](../../gateways), which states how to find, install,
-start and stop the gateway, and contains templates of its configuration ([how to add
-one](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections kept
-open on both sides, no buffering to disk and, unless the scenario requires them, no retries and no
-access log. The notes below name the differences that remain. `gatebench list gateways` shows which
-gateways this machine has, `gatebench install NAME...` installs them, and `gatebench check gateway
-NAME` tests the claims on this page.
+start and stop the gateway, and contains templates of its configuration ([how to add a
+gateway](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections
+kept open on both sides, no buffering to disk and, unless the scenario requires them, no retries and
+no access log. The notes below name the differences that remain. `gatebench list gateways` shows
+which gateways this machine has, `gatebench install NAME...` installs them, and `gatebench check
+gateway NAME` tests the claims on this page.
 ";
 
 pub fn page(folders: &[Folder]) -> String {
@@ -93,13 +93,14 @@ fn policies(folders: &[Folder]) -> String {
         "\n## Policies\n\n\
          ●: by a feature of the gateway. ○: by a script in a language shipped with it. ◐ and\n\
          ◔: like ● and ○, but without a part of the policy, which the gateway's section names.\n\
-         Blank: no feature of the gateway covers the whole policy; the section gives the reason\n\
-         if a reader would expect the feature. ·: the gateway has the feature, but its folder\n\
-         does not use it yet. Blank and · are *not supported* in runs, and never emulated. The\n\
-         rows below the policies list the protocols other than plain HTTP/1.1, `failover` to\n\
+         ·: the gateway has the feature, but its folder does not use it yet. Blank: no feature of\n\
+         the gateway covers the whole policy; the gateway's section gives the reason. Blank and ·\n\
+         are *not supported* in runs, and never emulated.\n\n\
+         The rows below the policies list the protocols other than plain HTTP/1.1, `failover` to\n\
          another target, the changes that the gateway accepts while it runs (`reload`: it reloads\n\
          its files; `configure`: it gets new routes; `weights`: its targets get new weights), its\n\
-         own `metrics`, an `admin` interface that changes a single route, and its `access_log`.\n\n",
+         own `metrics`, an `admin` interface that changes a single route, and its `access_log`. In\n\
+         these rows, blank means that the folder does not have the feature.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
@@ -147,13 +148,8 @@ fn about(spec: &GatewayFolder) -> String {
     for note in &spec.notes {
         text.push_str(&item(note));
     }
-    for (word, feature) in &spec.features {
-        let why = feature
-            .explanation()
-            .filter(|_| feature.support() == Support::Unsupported);
-        if let Some(why) = why {
-            text.push_str(&item(&format!("No {word}: {why}.")));
-        }
+    for (why, words) in unsupported(spec) {
+        text.push_str(&item(&format!("No {}: {why}.", words.join(", "))));
     }
     let lacks = spec.features.iter().flat_map(|(word, feature)| {
         let parts = feature.without().iter();
@@ -176,6 +172,24 @@ fn about(spec: &GatewayFolder) -> String {
         text.push_str(&item(&words));
     }
     text
+}
+
+/// Groups the unsupported features of a gateway by their reasons.
+fn unsupported(spec: &GatewayFolder) -> Vec<(&str, Vec<&str>)> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (word, feature) in &spec.features {
+        let Some(why) = feature.explanation() else {
+            continue;
+        };
+        if feature.support() != Support::Unsupported {
+            continue;
+        }
+        match all.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, words)) => words.push(word),
+            None => all.push((why, vec![word])),
+        }
+    }
+    all
 }
 
 /// Describes how a gateway implements a feature; `None` if its folder does not use the feature or

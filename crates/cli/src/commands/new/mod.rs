@@ -123,7 +123,7 @@ fn installed() -> Result<Like, Failure> {
 
 fn in_image(like: Like, image: &str) -> String {
     let container = format!(
-        "# gatebench does not pull the image. `binary` is the program in the image; the entrypoint is not run.\n\
+        "# gatebench does not pull the image. `{{{{ binary }}}}` is `program`, a path in the image; the image's entrypoint is not run.\n\
          container: {{image: \"{image}\", program: /usr/sbin/NAME}}\nfiles:"
     );
     let own = format!("[{}]", like.name());
@@ -162,10 +162,12 @@ mod tests {
     #[test]
     fn the_folder_is_short_and_contains_the_image() {
         for like in Like::value_variants() {
-            let (spec, template) = like.files();
-            let lines = spec.lines().count() + template.lines().count();
-            assert!(lines <= 60, "{like:?} has {lines} lines");
+            let (plain, template) = like.files();
             let spec = in_image(*like, "localhost/mygw:2").replace("NAME", "mine");
+            for text in [plain, spec.as_str()] {
+                let lines = text.lines().count() + template.lines().count();
+                assert!(lines <= 60, "{like:?} has {lines} lines:\n{text}");
+            }
             let folder = gatebench_config::parse::<GatewayFolder>("gateway.yaml", &spec)
                 .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
             let container = folder.container.unwrap_or_else(|| panic!("{spec}"));

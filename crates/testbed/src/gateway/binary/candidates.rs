@@ -37,7 +37,13 @@ pub(super) fn installed_versions(folder: &Folder) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .filter(|entry| {
+            let name = entry.file_name();
+            let version = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+            // Without a digit here, the folder belongs to a gateway whose name begins with this
+            // one's.
+            version.is_some_and(|it| it.starts_with(|first: char| first.is_ascii_digit()))
+        })
         .map(|entry| entry.path())
         .collect();
     homes.sort();

@@ -15,7 +15,7 @@ use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// The value of `place` for this machine. No image has an empty ID.
+/// The value of `place` for this machine. It is unambiguous, because no image has an empty ID.
 const HERE: &str = "";
 
 /// The timeout of a test on this machine.

@@ -1,4 +1,4 @@
-//! Writes tar archives in GNU's format, with a separate entry for each long name or target.
+//! Writes tar archives in GNU's format, with a separate entry for each long name or link target.
 
 use std::io::{self, Read, Write};
 
@@ -8,7 +8,7 @@ const BLOCK: u64 = 512;
 /// The maximum length of a name or a link's target in a header.
 const NAME_BYTES_MAX: usize = 100;
 
-/// The name of the entry that contains a long name or target.
+/// The name of the entry that contains a long name or link target.
 const LONG: &str = "././@LongLink";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
