@@ -61,7 +61,8 @@ pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Fai
     let mut signals = Signals::new(ending()).map_err(cannot)?;
     IS_TAKEN_OVER.store(true, Ordering::Relaxed);
     spawn("signals", move || {
-        // A signal may be held and pending. The flag is read first, so that no signal counts twice.
+        // A signal may have set the flag and also be pending. The flag is read first, so that no
+        // signal counts twice.
         let held = usize::from(is_held());
         let pending = signals.pending().count();
         (0..held.max(pending)).for_each(|_| on_signal());

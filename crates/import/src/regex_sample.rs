@@ -16,12 +16,12 @@ const DEPTH_MAX: u32 = 32;
 /// The maximum number of characters in a sample, without padding.
 const CHARS_MAX: usize = 4095;
 
-/// The maximum difference between the minimum length of a sample and its length, in characters. A
-/// repeated group adds several characters at a time.
+/// The maximum number of characters by which a sample exceeds its minimum length. A repeated group
+/// adds several characters at a time, so there may be no match of the minimum length.
 const EXCESS_MAX: usize = 64;
 
-/// The maximum number of shifted sets of lengths that are computed for an expression. It takes some
-/// tenths of a second to compute them.
+/// The maximum number of times that sets of lengths are shifted for one expression. Shifting them
+/// so often takes a few tenths of a second.
 const SHIFTS_MAX: usize = 2_000_000;
 
 /// The characters that a sample contains if a class allows them, the preferred ones first.
@@ -37,13 +37,13 @@ pub(crate) fn sample(expression: &str) -> Option<String> {
     matched(expression, text).filter(|_| is_printable)
 }
 
-/// Returns a path that the expression matches, like [`sample`].
+/// Like [`sample`], but for a path, which contains no space.
 pub(crate) fn sample_path(expression: &str) -> Option<String> {
     sample(expression).filter(|it| !it.contains(' '))
 }
 
-/// Returns a string like [`sample`], but of any characters, whose number of characters is in the
-/// range. An expression need not match the whole string.
+/// Returns a string that the expression matches, and whose number of characters is in the range.
+/// Unlike [`sample`], permits any characters. The expression need not match the whole string.
 pub(crate) fn sample_of_length(expression: &str, range: &RangeInclusive<usize>) -> Option<String> {
     if range.is_empty() {
         return None;
@@ -272,7 +272,7 @@ struct Sampler {
     /// The maximum length of a match, in characters.
     most: usize,
     shifts_left: usize,
-    /// The sets of each part, by its address.
+    /// The sets of each part, by the part's address.
     sets: HashMap<*const Hir, Rc<Sets>>,
 }
 
@@ -329,7 +329,8 @@ impl Sampler {
         Some(sets)
     }
 
-    /// Returns [`Sets::of_copies`]. The last set is empty if more copies would be too long.
+    /// Returns [`Sets::of_copies`]. The last set is empty if this number of copies would be too
+    /// long.
     fn copies(&mut self, repeated: &Repetition) -> Option<Vec<Lengths>> {
         let of_one = self.lengths(&repeated.sub)?;
         let limit = repeated.max.map_or(usize::MAX, |it| it as usize);
@@ -369,7 +370,7 @@ impl Sampler {
     }
 
     fn sequence(&mut self, parts: &[Hir], length: usize, text: &mut String) -> Option<()> {
-        // For each part, the lengths of all later parts together, the last part first.
+        // For each part, in reverse order: the possible total lengths of all later parts.
         let mut rests = vec![Lengths::of(0)];
         for part in parts.iter().skip(1).rev() {
             let own = self.lengths(part)?;
@@ -406,7 +407,8 @@ impl Sampler {
         Some(())
     }
 
-    /// Returns the sums of a length of each set that are at most `most`.
+    /// Adds each length of one set to each length of the other, and returns the sums that are at
+    /// most `most`.
     fn plus(&mut self, a: &Lengths, b: &Lengths) -> Option<Lengths> {
         let (few, many) = if a.count() < b.count() {
             (a, b)
@@ -423,7 +425,7 @@ impl Sampler {
     }
 }
 
-/// Returns the longest length of the first set that leaves a length of the second one.
+/// Returns the longest length in `own` whose difference from `left` is in `rest`.
 fn longest(own: &Lengths, rest: &Lengths, left: usize) -> Option<usize> {
     let mut lengths = (0..=left).rev();
     lengths.find(|it| own.has(*it) && rest.has(left - it))
@@ -438,7 +440,8 @@ impl Lengths {
         Self(vec![0; CHARS_MAX / 64 + 1])
     }
 
-    /// Returns the set of one length, which is empty if the length exceeds [`CHARS_MAX`].
+    /// Returns the set that contains only this length, or an empty set if the length exceeds
+    /// [`CHARS_MAX`].
     fn of(length: usize) -> Self {
         let mut set = Self::none();
         if let Some(word) = set.0.get_mut(length / 64) {

@@ -68,9 +68,9 @@ struct TestRun {
 /// or else the one whose first request matches the script's.
 ///
 /// # Errors
-/// Returns all mistakes in a file, each with its line. Also fails if there is no TestRun, if a
-/// script corresponds to no scenario of the suite, or if a script has no request that can be read,
-/// unless a label names its scenario in the suite.
+/// Returns all mistakes in a file, each with its line. Also fails if there is no TestRun, or if a
+/// script corresponds to no scenario of the suite. A script without a request that can be read is
+/// an error too, unless a label names a scenario of the suite.
 pub fn read_testruns(
     files: &[TestRunFile<'_>],
     read: &dyn Fn(&str) -> Option<String>,

@@ -115,8 +115,8 @@ pub struct PhaseSummary {
     pub failed: u64,
     /// The median response time; `None` if there are too few responses.
     pub response_p50_ns: Option<u64>,
-    /// CPU time of the gateway per request; `None` for the direct variant, without responses, or if
-    /// the CPU time cannot be read.
+    /// CPU time of the gateway per request; `None` for the direct variant, if there are no
+    /// responses, or if the CPU time cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,
 }
 

@@ -71,9 +71,10 @@ pub struct RunRequest {
 /// Before the first trial, the threads of this process move to the cores of the load generator and
 /// the upstream, if there are any. They move back at the end of the run.
 ///
-/// A resumed run repeats the trials that are missing or were interrupted, and the trials that
-/// failed for a reason other than their gateway or a file, unless a later attempt replaced them. If
-/// one of several gateways that are loaded side by side is repeated, all of them are.
+/// A resumed run measures the trials that are missing. It repeats the trials that were interrupted
+/// and those whose failure was due to neither the gateway nor a file, unless a later attempt
+/// replaced them. If it measures one of several gateways that are loaded side by side, it measures
+/// all of them.
 ///
 /// # Errors
 /// The run directory, the cores, the file descriptors or a required output are not available, or

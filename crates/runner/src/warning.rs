@@ -115,9 +115,9 @@ pub enum Warning {
     },
     /// Gateways that are loaded side by side cannot be retried one at a time.
     #[error(
-        "failed trials of gateways under the load '{load}' are not retried, because it runs against \
-         all gateways of a block side by side; choose a load without `side_by_side` (--load) to \
-         retry them"
+        "failed trials of gateways under the load '{load}' are not retried, because this load runs \
+         against all gateways of a block side by side; choose a load without `side_by_side` \
+         (--load) to retry them"
     )]
     RetriesUnused { load: String },
     #[error("{0}; {remedy}", remedy = .0.remedy)]

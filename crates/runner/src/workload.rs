@@ -136,7 +136,7 @@ pub(crate) fn check(
 /// Returns the reason why a scenario cannot be run, and the remedy; `None` if it can.
 fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
     if let Err(error) = Workload::of(scenario, &Variant::Direct) {
-        let remedy = "correct the scenario's `data`, or the template that names it";
+        let remedy = "correct the scenario's `data`, or the template that uses it";
         return Some((error.to_string(), remedy.into()));
     }
     let undefined = [

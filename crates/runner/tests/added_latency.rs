@@ -8,9 +8,9 @@
 //! pair (the median difference, for 99th percentiles) is the error of this machine, which is added
 //! to the tolerance for the other pairs.
 //!
-//! If the load generator, the gateway or the upstream waits a long time for a core, holds last
-//! longer than configured. A load during which this happens is repeated. The kernel's figures and
-//! dropped arrivals identify such a load; the measured latencies do not.
+//! If the load generator, the gateway or the upstream waits a long time for a core, requests and
+//! responses are held longer than configured. A load during which this happens is repeated. Such a
+//! load is identified by the kernel's figures and by dropped arrivals, not by measured latencies.
 //!
 //! The two tests take minutes and need two cores that are not busy, so they run only with `make
 //! test-full`. They are in a separate binary, because they count the time that the threads of this
@@ -51,7 +51,7 @@ struct Pace {
     measure: Duration,
 }
 
-/// A hold of 5 or 7 ms ends a millisecond before or after any send of either group.
+/// A hold of 5 or 7 ms ends a millisecond away from the nearest sends of both groups.
 const SLOW: Pace = Pace {
     rate_per_second: 250.0,
     measure: Duration::from_millis(600),
@@ -263,7 +263,7 @@ impl Mode {
         .map(|ns| ns as i64)
     }
 
-    /// The difference in a load between the route's quantile and the plain route's median.
+    /// The route's quantile minus the plain route's median, both from the same load.
     fn found(&self, outcome: &Outcome) -> Parts {
         difference(outcome, self.quantile, 0.5)
     }

@@ -25,9 +25,9 @@ const INDENT: usize = 4;
         (for load generators that keep one request in flight per connection and report the mean \
         over all requests), means that contradict the percentiles, percentiles in a histogram's \
         lowest bucket, rows with different concurrency, timers that are too coarse, peaks reported \
-        as means, more CPU time than cores, and others. The command reads CSV, JSON, the tables \
-        of a Markdown document, and the output of wrk and siege. It runs nothing. For a run \
-        directory, it checks each trial.",
+        as means, CPU times that would require more cores than there are, and others. The command \
+        reads CSV, JSON, the tables of a Markdown document, and the output of wrk and siege. It \
+        runs nothing. For a run directory, it checks each trial.",
     after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \
                   gatebench audit gatebench-runs/tour-20260102T030405Z\n  \
                   wrk -c 64 -d 10s http://127.0.0.1:8080/ | gatebench audit -\n\n\
@@ -50,7 +50,11 @@ const FORMS: [Named<Form>; 3] = [
         "Comma-separated values with a header line",
         Form::Csv,
     ),
-    ("json", "JSON with arrays of objects", Form::Json),
+    (
+        "json",
+        "JSON with arrays of objects, or objects of arrays",
+        Form::Json,
+    ),
     (
         "markdown",
         "Text with tables, or the output of wrk or siege",
@@ -107,8 +111,7 @@ fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
             format!("contains {tables} tables, none of which has request times or request rates")
         }
     };
-    let remedy =
-        "name the columns in a header: rps, mean ms, p99 ms, connections, requests, errors";
+    let remedy = "write the figures as a table whose header names the columns: rps, mean ms, p99 ms, connections, requests, errors";
     Failure::words(format!("your file {name}"), what, remedy)
 }
 

@@ -107,7 +107,7 @@ impl History {
             format!("--{noun} {unknown}"),
             format!("no run in {dir} has figures of a {noun} of this name"),
             match known.is_empty() {
-                true => format!("omit --{noun}: no run has figures"),
+                true => "name a directory with runs that have completed a trial".into(),
                 false => format!("use one of {}", Vec::from_iter(known).join(", ")),
             },
         ))

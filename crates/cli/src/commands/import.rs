@@ -41,7 +41,7 @@ pub struct Import {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
-    /// Kong: a declarative configuration or a decK file, format 1.1 to 3.0
+    /// Kong: a declarative configuration or a decK file, format 1, 2 or 3
     Kong(OfGateway),
     /// APISIX: the `apisix.yaml` of standalone mode
     Apisix(OfGateway),

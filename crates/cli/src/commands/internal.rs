@@ -31,7 +31,7 @@ impl Supervise {
 pub struct Splice {
     /// The address that clients connect to
     listen: SocketAddr,
-    /// The address that receives their bytes
+    /// The address of the target
     target: SocketAddr,
 }
 

@@ -174,7 +174,7 @@ fn other_metrics_are_omitted_or_measured_in_every_block() {
         (&alone["blocks"], &alone["duel"]["decides_first"]),
         (&12.into(), &true.into())
     );
-    // Every phase measures memory, so every phase decides, and no other phases are postponed.
+    // Every phase measures memory, so every phase is needed for the verdict and none is postponed.
     let memory = planned(&["--metric", "memory", "--blocks", "12"]);
     assert_eq!(memory["blocks"], 12);
     assert_eq!(memory["duel"].get("decides_first"), None);

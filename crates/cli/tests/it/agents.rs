@@ -58,8 +58,8 @@ while True:
     threading.Thread(target=copy, args=(server, client, 0.020), daemon=True).start()
 ";
 
-/// A connection with the faults that `kubectl exec` can have: `repeat` sends each line twice, `end`
-/// exits without an error after some lines, and `stall` passes on no further lines.
+/// A connection with the faults that `kubectl exec` can have: `repeat` sends each line twice; after
+/// some lines, `end` exits without an error, and `stall` passes on no more lines.
 const CARRIER: &str = r"
 import subprocess, sys, time
 how, lines = sys.argv[1], int(sys.argv[2])

@@ -44,7 +44,7 @@ fn a_new_route_responds_after_the_change_and_the_others_all_the_time() {
     );
 }
 
-/// Creates a copy of the reference gateway's folder that reloads in another way.
+/// Creates a copy of the reference gateway's folder in which the gateway reloads in another way.
 fn reference_with(bench: &Bench, name: &str, reload: &str) {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
     std::fs::create_dir(bench.path(name)).unwrap();

@@ -297,6 +297,32 @@ fn the_doctor_reports_whether_the_tour_can_run() {
 }
 
 #[test]
+fn the_doctor_tests_whether_outputs_accept_data() {
+    let bench = Bench::new();
+    let server = Serving::start(&bench, &["upstream", "any"]);
+    let there = format!("prometheus=http://{}/api/v1/write", server.address());
+    let accepts = format!("✓ output           {there} accepts data\n");
+    let one = bench.gatebench(&format!("doctor --out {there}"));
+    assert_eq!(one.assert_code(0).stdout, accepts);
+
+    bench.write("seconds.jsonl", "a line");
+    // Nothing listens on port 1, which only root could use.
+    let nobody = "otlp=http://127.0.0.1:1/v1/metrics";
+    let all = format!("doctor --out {there} --out {nobody} --out jsonl=seconds.jsonl");
+    bench.gatebench(&all).assert_code(3).assert_prints(&[
+        &accepts,
+        &format!("✗ output           {nobody}: cannot reach the server: "),
+        "\n    → start the server, or correct the host or port\n",
+        "✓ output           jsonl=seconds.jsonl accepts data\n",
+    ]);
+    assert_eq!(bench.read("seconds.jsonl"), "a line");
+    let json = bench.gatebench(&format!("doctor --json --out {nobody}"));
+    let json: serde_json::Value = serde_json::from_str(&json.assert_code(3).stdout).unwrap();
+    assert_eq!(json["able"], false);
+    assert_eq!(json["checks"][0]["state"], "missing");
+}
+
+#[test]
 fn schemas_are_json_schemas() {
     let bench = Bench::new();
     for kind in [

@@ -48,8 +48,8 @@ impl Podman {
         let mut command = Command::new("podman");
         command
             .args(["--root", &at("root"), "--runroot", &at("run")])
-            // The kernel and the capabilities of a test machine may be restricted; these options
-            // depend on neither.
+            // These options also work on a test machine whose kernel or capabilities are
+            // restricted.
             .args(["--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"])
             .args(["--events-backend", "file", "--runtime", "runc"])
             .args(words)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A `kubectl` for tests that responds as a small cluster would.
+"""A `kubectl` for tests, which responds as a small cluster would.
 
 Objects are files in FAKE_CLUSTER. FAKE_BEHAVIOR selects what goes wrong. `exec` runs the program on
 this machine, with a folder in FAKE_POD as the home of the pod.

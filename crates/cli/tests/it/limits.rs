@@ -1,4 +1,4 @@
-//! Limits on gateways that the machine cannot enforce.
+//! Runs that limit gateways on machines that cannot enforce the limits.
 
 use std::process::Command;
 

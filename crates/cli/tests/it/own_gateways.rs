@@ -11,7 +11,7 @@ fn a_gateway_outside_the_list_is_checked_and_measured() {
     let proven = bench.gatebench("check gateway ./mine --dir checked");
     proven.assert_code(0).assert_prints(&[
         "My own gateway",
-        "contract: 15 cases",
+        "contract: 15 cases, 2 of them added by gatebench",
         "api-key: 7 cases",
         "mock: not supported: mock",
         "mine passes all",
@@ -45,6 +45,26 @@ fn wrong_responses_are_shown_side_by_side() {
         "mine fails 2 of 2 scenarios; 1 not tested",
         "→ correct its folder",
         "gatebench-check/mine/contract/gateway",
+    ]);
+}
+
+#[test]
+fn a_mistake_may_be_in_the_users_own_scenario() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    bench.write(
+        "wrong.yaml",
+        "scenario: wrong\ntitle: A wrong status\nupstream: any\nroutes: [{name: all, path: /}]\n\
+         requests: [{path: /}]\nparity:\n  - name: a long body\n    reaches_upstream: true\n    \
+         request: {path: /, headers: {X-Response-Bytes: '5000'}, checks: [{status: 201}]}\n",
+    );
+    let checked = bench.gatebench("check gateway ./mine --scenario wrong.yaml");
+    checked.assert_code(1).assert_prints(&[
+        "✗ a long body",
+        "│ … at least ",
+        " characters left out\n      expected: status is 201",
+        "mine fails 1 of 1 scenario",
+        "→ correct wrong.yaml or the gateway's folder; the rendered files are in gatebench-check",
     ]);
 }
 

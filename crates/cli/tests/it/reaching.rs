@@ -200,6 +200,10 @@ fn connections_are_measured_without_requests() {
         screen.stdout
     );
     assert!(screen.stdout.contains("all opened"), "{}", screen.stdout);
+    let paced = format!("{words} --rate 100 https://localhost:{}", guarded.port);
+    bench
+        .gatebench(&paced)
+        .assert_prints(&["open: 100 connections/s"]);
     let nobody = bench.gatebench("load --handshakes -n 3 http://127.0.0.1:1");
     nobody.assert_code(3).assert_says(&["127.0.0.1:1"]);
     let checked = bench.gatebench("load --handshakes --check status=200 http://127.0.0.1:1");

@@ -278,7 +278,7 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     }
     let bench = Bench::new();
     let _far = Far::start(&bench, &bench.path("far-cache"));
-    // Hosts that Terraform created are known by their addresses.
+    // Terraform's outputs contain the addresses of hosts, so ssh must know the host by its address.
     let config = bench
         .read("ssh.conf")
         .replace("Host far\n", "Host far 127.0.0.2\n");

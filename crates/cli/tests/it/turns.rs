@@ -1,12 +1,12 @@
-//! Limits the number of tests with a bench that run at the same time. Most tests only wait, so more
-//! of them run than there are cores. Of the tests that depend on timing or keep all cores busy for
-//! seconds, only one runs at a time.
+//! Limits the number of tests with a `Bench` that run at the same time. Most of these tests only
+//! wait, so more of them run than there are cores. Of the tests that depend on timing or keep all
+//! cores busy for seconds, only one runs at a time.
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The number of tests with a bench that run per core.
+/// The number of tests with a `Bench` that run at the same time, for each core.
 const PER_CORE: usize = 2;
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -17,8 +17,8 @@ thread_local! {
     static HAS_SLOT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Waits until no other test has a turn. Panics if the test has already created its bench, because
-/// it would then hold a slot while it waits. A failed test also gives up its turn.
+/// Waits until no other test has a turn. Panics if the test has already created its `Bench`,
+/// because it would then hold a slot while it waits. A failed test also gives up its turn.
 pub fn turn() -> MutexGuard<'static, ()> {
     assert!(
         !HAS_SLOT.get(),
@@ -27,7 +27,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The right to run a test with a bench, until it is dropped.
+/// The right to run a test with a `Bench`, which ends when the slot is dropped.
 pub struct Slot {
     is_first: bool,
 }

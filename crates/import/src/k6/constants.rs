@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 /// one that it refers to, as in `b = a + a`.
 const COPIES_BYTES_MAX: usize = 64 << 20;
 
-/// The estimated memory in bytes for a value besides its text, or for a key.
+/// The estimated memory, in bytes, that a value takes in addition to its text, or that a key in
+/// `unknown` takes.
 const VALUE_BYTES: usize = 72;
 
 #[derive(Default)]

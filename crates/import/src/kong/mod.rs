@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     let version = keys.required("_format_version", log);
     if let Some(version) = version.filter(|it| !VERSIONS.iter().any(|known| it.starts_with(known)))
     {
-        let message = format!("the format version {version} is not known");
+        let message = format!("unknown format version {version}");
         let help = "convert the file to 3.0 with `deck file convert`";
         log.problem(&root.head(), message, help);
     }

@@ -200,7 +200,7 @@ impl Condition {
                     condition.sample = sample_of(&value, &value, &path.span, log)?;
                 }
                 Some(other) => {
-                    let message = format!("the path type {other} is not known");
+                    let message = format!("unknown path type {other}");
                     let help = "write PathPrefix, Exact or RegularExpression";
                     log.problem(&path.span, message, help);
                 }

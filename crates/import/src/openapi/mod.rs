@@ -91,7 +91,9 @@ fn read_head(root: &Node, document: &Document, log: &mut Log<'_>) -> String {
         let message = format!("Swagger {version} is not supported");
         log.problem(&root.head(), message, "convert the document to OpenAPI 3.0");
     } else if let Some(version) = keys.required("openapi", log)
-        && !version.starts_with("3.")
+        && !["3.0", "3.1"]
+            .iter()
+            .any(|known| version.starts_with(known))
     {
         let message = format!("OpenAPI {version} is not supported");
         let help = "use an OpenAPI 3.0 or 3.1 document";

@@ -164,7 +164,7 @@ impl Target {
                 let separator = if cookies.is_empty() { "" } else { "; " };
                 cookies.push_str(&format!("{separator}{name}={value}"));
             }
-            _ => return Err("the location of a parameter is not known"),
+            _ => return Err("a parameter has an unknown location"),
         }
         Ok(())
     }

@@ -10,10 +10,10 @@ const DEPTH_MAX: usize = 8;
 /// The maximum length of a string, and the maximum number of items in an array.
 const LENGTH_MAX: u64 = 10_000;
 
-/// The keywords with the parts of a schema.
+/// The keywords that contain the parts of a schema.
 const PARTS: [&str; 3] = ["allOf", "oneOf", "anyOf"];
 
-/// The keywords with whole values.
+/// The keywords that contain whole values.
 const VALUES: [&str; 5] = ["const", "example", "default", "examples", "enum"];
 
 /// Returns a value for a schema, or `None` if none can be generated. Only common keywords are taken

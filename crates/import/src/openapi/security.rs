@@ -57,8 +57,7 @@ pub(super) fn read(
     (policies, consumers, not_understood)
 }
 
-/// Notes the operations whose security differs from the document's, because all requests use the
-/// document's.
+/// Notes the operations whose own security is ignored, because all requests use the document's.
 fn note_operations(document: &Document, root: &Node, log: &mut Log<'_>) {
     let none = json!([]);
     let global = document.root.get("security");
@@ -76,7 +75,7 @@ fn note_operations(document: &Document, root: &Node, log: &mut Log<'_>) {
     let all: Vec<&Entry> = entries.filter(differs).collect();
     if let Some(first) = all.first() {
         let count = all.len();
-        let what = format!("the security of single operations ({count} in all): {effect}");
+        let what = format!("the security of individual operations ({count} in all): {effect}");
         log.simplified(&first.key_span, what);
     }
 }
@@ -99,13 +98,13 @@ mod tests {
         };
         let text = "security: [{a: []}]\npaths:\n  /a:\n    get:\n      security: [{a: []}]\n    \
                     put:\n      security: []\n    post:\n      security: [{b: []}]\n";
-        let expected = "line 7: the security of single operations (2 in all): all requests use the \
+        let expected = "line 7: the security of individual operations (2 in all): all requests use the \
                         `security` of the document";
         assert_eq!(notes(text), [expected]);
         let text = "paths:\n  /a:\n    get:\n      security: []\n";
         assert!(notes(text).is_empty());
         let text = format!("{text}    put:\n      security: [{{a: []}}]\n");
-        let expected = "line 6: the security of single operations (1 in all): the document has no \
+        let expected = "line 6: the security of individual operations (1 in all): the document has no \
                         `security`, so requests have no credentials";
         assert_eq!(notes(&text), [expected]);
     }

@@ -29,7 +29,7 @@ const IDLE: [&str; 7] = [
     "--paused",
 ];
 
-/// Parses `args`, which the operator prefers, or `arguments`.
+/// Parses `args` or, if it is empty, `arguments`, as the operator does.
 pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Overrides {
     let span = spec.span.clone();
     let args = spec.texts("args", log);

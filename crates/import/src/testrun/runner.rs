@@ -45,7 +45,7 @@ pub(super) struct Runner {
     pub(super) parallelism: u64,
     /// Labels and taints of the nodes, as `--agent-node` accepts them.
     nodes: Vec<String>,
-    /// The resource limits, as quantities by resource.
+    /// The limits, such as `500m`, by resource.
     limits: BTreeMap<String, String>,
     pub(super) overrides: Overrides,
 }

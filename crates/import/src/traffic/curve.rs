@@ -10,7 +10,7 @@ const SLOTS_MAX: usize = 200_000;
 /// The initial length of a slot in milliseconds.
 const WIDTH_MS: i64 = 1_000;
 
-/// Counts by key, with fast access to the last key.
+/// The counts of all keys, with fast access to the last key that was counted.
 #[derive(Debug, Default)]
 struct Counts {
     all: BTreeMap<i64, u64>,

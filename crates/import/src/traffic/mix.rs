@@ -22,7 +22,8 @@ const REQUESTS_MAX: usize = 100;
 /// The share of requests that a scenario may omit before paths are generalized.
 const RARE_MAX: f64 = 0.005;
 
-/// The maximum number of response sizes per request, which are equally frequent.
+/// The maximum number of response sizes per request. All response sizes of a request are equally
+/// frequent.
 const SIZES: u32 = 20;
 
 /// The maximum size in bytes of a request or a response.

@@ -22,8 +22,8 @@ const STAGES_MAX: usize = 60;
 /// The default length of a replay, unless the log is shorter.
 const OVER: Duration = Duration::from_secs(60);
 
-/// The difference between the mix and the log, or the share of omitted requests, above which the
-/// facts contain a warning.
+/// The difference between the mix and the log, or the share of omitted requests, above which
+/// [`facts`] adds a warning.
 const DIFFERENCE_MAX: f64 = 0.01;
 
 const STAGE_MIN: Duration = Duration::from_millis(100);
@@ -32,7 +32,8 @@ const STAGE_MIN: Duration = Duration::from_millis(100);
 /// without requests.
 const RATE_MIN: f64 = 0.001;
 
-/// The number of connections per request per second, enough for responses that take 100 ms.
+/// The number of connections for each request per second of the peak rate. It is enough for
+/// responses that take 100 ms.
 const CONNECTIONS_PER_RATE: f64 = 0.1;
 const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
@@ -112,7 +113,7 @@ pub(crate) fn write(
     let rates = profile("rate", &title, rates, covered.over);
     folder.add("load.yaml", &[], &rates)?;
     if let Some(users) = users(&traffic, &covered, options.replay.times) {
-        let title = format!("Users of {file}, with the same mean think time as in the log");
+        let title = format!("Users with the same mean think time as in {file}");
         let users = profile("users", &title, users, covered.over);
         folder.add("users.yaml", &[], &users)?;
     }
@@ -133,7 +134,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
         format!("{} requests, {}", traffic.curve.total(), covered.words),
         covered.arrivals.to_owned(),
         format!(
-            "request shares differ from the log by at most {:.2} %; rare requests left out: {:.2} %",
+            "request shares differ from those in the log by at most {:.2} %; rare requests left out: {:.2} %",
             100.0 * shares.difference_max,
             100.0 * shares.left_out
         ),

@@ -6,8 +6,9 @@ use super::Hit;
 use super::identifier::{Kind, kind_of};
 use super::sizes::Sizes;
 
-/// The maximum number of names in one position, and of queries after one path. If there are more
-/// names, they are treated as identifiers; further queries are dropped.
+/// The maximum number of names in one position, and of queries after one path. If a position has
+/// more names, all of them are treated as identifiers. If a path has more queries, the further ones
+/// are dropped.
 pub(super) const NAMES_MAX: usize = 100;
 
 /// The maximum number of segments in a path. The last segment contains the rest of a longer path.
@@ -52,7 +53,7 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// The total length in bytes and the number of identifiers, by kind.
+    /// The total length of the identifiers in bytes, and their number, by kind.
     lengths: [(u64, u64); Kind::ALL.len()],
 }
 

@@ -14,7 +14,7 @@ use crate::name::path_of_url;
 
 const ONE_TARGET: &str = "gatebench's upstream has one address, which Kong accepts only once";
 const DECK: &str = "only decK accepts this";
-const LOCAL: &str = "requests are counted in memory, not in the user's Redis or database";
+const LOCAL: &str = "requests are counted in memory, not in your Redis or database";
 const OUTSIDE: &str = "plug-ins may reach only gatebench's upstream";
 
 /// Top-level keys that are meant for decK.

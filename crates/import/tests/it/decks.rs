@@ -1,5 +1,6 @@
-//! Tests a decK file like that of the published load test, with the routes and plug-ins of the
-//! `soap` suite. Each route must yield the policies of the scenario with the same name.
+//! Tests a decK file with the routes and plug-ins of the `soap` suite, like the file of the
+//! published load test that the suite repeats. Each route must yield the policies of the scenario
+//! with the same name.
 
 use std::fs;
 use std::path::Path;

@@ -19,7 +19,7 @@ fn every_mistake_is_reported_at_once() {
     assert_eq!(
         mistakes(TextKind::Kong, text),
         [
-            "x:1:1: the format version 9.0 is not known; convert the file to 3.0 with `deck file convert`",
+            "x:1:1: unknown format version 9.0; convert the file to 3.0 with `deck file convert`",
             "x:3:5: the service has neither `url` nor `host`; add `url: http://HOST:PORT/PATH`",
             "x:4:13: `routes` of the service is not a list; begin each item with `- `",
             "x:6:9: the plug-in has no `name`; add `name: VALUE`",
@@ -49,7 +49,7 @@ fn every_mistake_is_reported_at_once() {
         mistakes(TextKind::Kubernetes, text),
         [
             "x:1:1: the HTTPRoute has no `spec`; add `spec:` with `rules:`",
-            "x:6:25: the path type Glob is not known; write PathPrefix, Exact or RegularExpression",
+            "x:6:25: unknown path type Glob; write PathPrefix, Exact or RegularExpression",
             "x:8:1: the resource has no `kind`; add `kind: VALUE`",
         ]
     );
@@ -60,6 +60,10 @@ fn every_mistake_is_reported_at_once() {
             "x:1:1: Swagger 2.0 is not supported; convert the document to OpenAPI 3.0",
             "x:3:3: the path `a` does not begin with /; write a path such as /pets/{id}",
         ]
+    );
+    assert_eq!(
+        mistakes(TextKind::Openapi, "openapi: '3.2.0'\npaths: {}\n"),
+        ["x:1:1: OpenAPI 3.2.0 is not supported; use an OpenAPI 3.0 or 3.1 document"]
     );
 }
 

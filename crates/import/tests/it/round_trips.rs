@@ -71,7 +71,7 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
 /// Returns the policies in a fixed order, because gateways differ in their order.
 fn sorted(policies: &[Policy]) -> Vec<String> {
     let word = |policy: &Policy| match policy {
-        // APISIX has a fixed realm.
+        // The realm is omitted, because APISIX has a fixed one.
         Policy::BasicAuth(_) => "BasicAuth".to_owned(),
         policy => format!("{policy:?}"),
     };

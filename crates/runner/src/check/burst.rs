@@ -79,9 +79,9 @@ pub(super) fn burst(
 }
 
 /// Returns the requests of the repeatable cases: those that are also tested after a load, have
-/// small bodies, and contain no placeholders, except cases whose request has a body but does not
-/// reach the upstream. Returns no requests if a rate limit makes responses depend on the number of
-/// requests.
+/// small bodies, and contain no placeholders. A case whose request has a body but does not reach
+/// the upstream is not repeatable. Returns no requests if a rate limit makes responses depend on
+/// the number of requests.
 fn repeatable(scenario: &Scenario) -> Vec<Request> {
     let mut policies = scenario.routes.iter().flat_map(|route| &route.policies);
     if policies.any(|it| matches!(it, Policy::RateLimit(_) | Policy::RedisRateLimit(_))) {

@@ -34,7 +34,7 @@ pub struct PreparedGenerator {
     pub own_load: bool,
 }
 
-/// The target URL if no load is sent: when an order is checked, and for `k6 inspect`.
+/// The target URL if no load is sent: when a plan is checked, and for `k6 inspect`.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
@@ -111,7 +111,7 @@ impl PreparedGenerator {
         }
         if let Some(Phase { name, .. }) = plan.phases().find(|phase| phase.side_by_side) {
             let message = format!(
-                "the load '{name}' runs against all gateways of a block side by side, but {generator} can load only one at a time"
+                "the load '{name}' runs against all gateways of a block side by side, but {generator} can send load to only one at a time"
             );
             return Some((
                 message,

@@ -120,7 +120,7 @@ fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> 
                 program.display()
             ),
             format!(
-                "put {generator} first on PATH, or install it again: {}",
+                "put {generator} on PATH before other programs of that name, or install it again: {}",
                 generator.install()
             ),
         )

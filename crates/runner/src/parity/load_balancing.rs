@@ -12,9 +12,10 @@ use crate::ledger;
 /// randomly among ten targets misses a target with a probability of less than one in ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
-/// Sends enough requests to reach every target: repeats the first of `samples`, the requests of the
-/// load, to which the gateway does not respond itself, or otherwise the first case that reaches the
-/// upstream. Returns `None` if there is only one target, no ledger, or no request to send.
+/// Sends enough requests to reach every target. `samples` are the requests of the load. Repeats the
+/// first of them to which the gateway does not respond itself, or if there is none, the request of
+/// the first case that reaches the upstream. Returns `None` if there is only one target, no ledger,
+/// or no request to send.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.

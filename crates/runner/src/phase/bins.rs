@@ -9,7 +9,7 @@ pub(crate) const BIN_NS: u64 = 100_000_000;
 /// test for a steady state then uses the measurement's seconds.
 const BINS_MAX: u64 = 6_000;
 
-/// Cumulative figures of a load that can be read at little cost.
+/// A glance at a load: those of its cumulative figures that can be read at little cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Glance {
     /// The time on `CLOCK_MONOTONIC`.

@@ -28,7 +28,8 @@ impl Page {
         Self { samples }
     }
 
-    /// Returns the labels and the value of each of a metric's samples that have the labels `asked`.
+    /// Returns those samples of a metric that have the labels `asked`, each as its labels and its
+    /// value.
     pub(crate) fn of<'p>(
         &'p self,
         metric: &'p str,

@@ -44,7 +44,7 @@ impl<'a> FaultInjection<'a> {
         })
     }
 
-    /// Starts or ends the failure if either is due `at_ns` after the start of the measurement.
+    /// Starts or ends the failure, if that is due `at_ns` after the start of the measurement.
     pub(crate) fn advance(&mut self, running: &mut Running, at_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && at_ns >= self.failure.from.as_nanos() {
             let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;

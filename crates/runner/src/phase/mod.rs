@@ -408,7 +408,7 @@ struct Companions<'a> {
     scraping: Option<Scraping<'a>>,
     calling: Option<Calling<'a>>,
     profiling: Option<Profiling<'a>>,
-    /// The cores that threads keep from idling.
+    /// The cores that are kept from idling, each by a separate thread.
     kept_awake: &'a [usize],
 }
 

@@ -99,8 +99,8 @@ impl<'a> Audit<'a> {
         Some(audit)
     }
 
-    /// Returns the figures that [`Self::end`] watches until they stop changing, not counting the
-    /// `fetches` fetches made so far.
+    /// Returns the figures that [`Self::end`] watches until they stop changing, without the
+    /// increase that the fetches so far have caused.
     fn figures(&self, page: &Page, fetches: u64) -> Vec<Option<u64>> {
         let metrics = self.source.metrics;
         let requests = page.sum(&metrics.requests, &metrics.labels);

@@ -15,7 +15,7 @@ use crate::parity::propagation::Propagation;
 
 pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
-    /// The case that proves that the first change took effect, if there is one.
+    /// The case, if any, that proves that the first change took effect.
     case: Option<&'a ParityCase>,
     /// The lists of weights; empty for other changes.
     weights: &'a [Vec<u32>],

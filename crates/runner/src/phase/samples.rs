@@ -88,7 +88,7 @@ impl Samplers {
         }
     }
 
-    /// Reads the figures that can be read at little cost, after this number of responses.
+    /// Takes a glance at the load, after this number of responses.
     pub(crate) fn glance(&self, responses: u64) -> Glance {
         Glance {
             at_ns: clock::now_ns(),

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 
-/// The increase in a run's first tag for each second that the run starts later.
+/// The number by which a run's first tag grows for each second that the run starts later.
 const TAGS_PER_SECOND: f64 = 16.0;
 
 #[derive(Clone, Copy, Debug, Default)]

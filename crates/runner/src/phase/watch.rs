@@ -27,7 +27,7 @@ const LIVENESS_EVERY: Duration = Duration::from_millis(100);
 /// The interval between events for progress displays.
 const LIVE_EVERY: Duration = Duration::from_millis(250);
 
-/// The state that the watching thread shares with the threads that load and measure.
+/// The state that the watching thread shares with the threads that send the load and measure.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) control: Control,

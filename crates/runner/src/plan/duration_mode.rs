@@ -280,8 +280,7 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     let mut words =
         vec!["one user for each group, who sends each of the group's requests once".to_owned()];
     if has_disturbed {
-        let longer =
-            "a few seconds if something happens to the gateway or the upstream during the load";
+        let longer = "a few seconds for loads with changes or failures";
         words.push(longer.into());
     }
     words

@@ -17,7 +17,7 @@ use crate::error::RunnerError;
 /// plan, and `--dry-run` shows the plan of the run.
 const DEFAULT_SEED: u64 = 1;
 
-/// The scenarios and loads of a run, as its length and its study change them.
+/// The scenarios and loads of a run, with the changes that its length and its study require.
 pub(super) struct Expansion {
     pub(super) scenarios: Vec<Listed<Scenario>>,
     pub(super) loads: Loads,
@@ -81,8 +81,8 @@ impl Expansion {
     }
 }
 
-/// Returns the suite of a selection, as its arguments change it, and the base folder of the suite's
-/// relative paths.
+/// Returns the suite of a selection, with the changes that the selection's arguments require, and
+/// the base folder of the suite's relative paths.
 ///
 /// # Errors
 /// The suite is unknown or has mistakes, or its study needs the built-in load generator.

@@ -24,7 +24,7 @@ pub(crate) fn of(gateway: &FoundGateway) -> GatewayIdentity {
 
 fn own_config(path: &Path) -> String {
     format!(
-        "The gateway was configured by {}, not by its folder; parity checks that it does what the scenario requires.",
+        "The gateway was configured by {}, not by its folder; the parity cases test whether it does what the scenario requires.",
         path.display()
     )
 }

@@ -48,8 +48,8 @@ pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     Ok(wire(&path.display().to_string(), &text, &files)?)
 }
 
-/// Returns the gateway folder with this name or path, with the user's configuration, if there is
-/// one, instead of the rendered one.
+/// Returns the gateway folder with this name or path. If the user gives a configuration, it
+/// replaces the rendered one.
 pub(crate) fn folder(
     word: &str,
     setup: &Setup,

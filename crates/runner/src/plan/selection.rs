@@ -23,7 +23,7 @@ pub struct Selection {
     /// `specification`, `scenarios` or `scenario`, or is the tour.
     pub words: Vec<String>,
     /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`. If the list is empty,
-    /// the suite's gateways are measured, or only the attached gateway.
+    /// the suite's gateways are measured or, if there is an attached gateway, only that one.
     pub gateways: Vec<String>,
     /// Scenarios by name or file, which replace the suite's.
     pub scenarios: Vec<String>,
@@ -105,7 +105,7 @@ impl Selection {
 
     /// Reports whether the run permits a suite's null gateway: it must be a full or quick run that
     /// only measures, with the direct variant, the built-in load generator, and gateways that
-    /// gatebench starts on this machine, without limits or a list of numbers of cores.
+    /// gatebench starts on this machine, without limits or a list of core counts.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();

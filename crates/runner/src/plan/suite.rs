@@ -154,7 +154,7 @@ pub(crate) fn scenarios_of<'w>(
         if before.any(|known| known.document.scenario == *name) {
             return Err(RunnerError::words(
                 format!("the scenario '{name}' is named twice"),
-                "name each scenario once; blocks repeat it",
+                "name each scenario once; each block repeats it",
             ));
         }
     }

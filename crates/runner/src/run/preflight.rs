@@ -33,7 +33,7 @@ pub(crate) fn check(prepared: &Prepared) -> Result<(), RunnerError> {
                 "the plan needs cores that this process may not use: {}",
                 missing.join(", ")
             ),
-            "resume the run on the machine where it began, or start a new run here",
+            "resume the run where gatebench may use these cores, or start a new run here",
         ));
     }
     if needs_perf(prepared) {

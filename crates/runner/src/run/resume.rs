@@ -9,9 +9,9 @@ use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 
-/// Returns the finished trials of the plan that the resumed run keeps. A value from a side-by-side
-/// load is comparable only with the other values from the same load. If one trial of a side-by-side
-/// group is missing, the whole group is therefore measured again.
+/// Returns those of the plan's finished trials that the resumed run keeps. A value from a
+/// side-by-side load is comparable only with the other values from the same load. If one trial of a
+/// side-by-side group is missing, the whole group is therefore measured again.
 pub(crate) fn kept(finished: Vec<TrialRecord>, plan: &Plan) -> Vec<TrialRecord> {
     let done: BTreeSet<u32> = finished.iter().map(|it| it.trial.number).collect();
     let missing = plan.trials.iter().filter(|it| !done.contains(&it.number));
@@ -42,8 +42,8 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
     wanted.or(began_with)
 }
 
-/// Returns a warning for each difference from the start of the run in the backend, the version of
-/// gatebench, or the kernel release.
+/// Returns a warning for each of these that has changed since the run began: the backend, the
+/// version of gatebench, and the kernel release.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;
     let began_with = manifest.environment["kernel"]["release"].as_str();

@@ -205,7 +205,7 @@ impl<'a> TrialRunner<'a> {
     ) -> Result<&'s mut Running, Abort> {
         let context = self.context;
         let started = start::start(context, writer, opening).map(|it| slot.insert(it));
-        // A start that an interrupt ended is not a failure.
+        // An interrupted start is not a failure.
         context.interrupt.check()?;
         let running = started?;
         self.result.record.gateway = start::facts(context, running, opening, self.began_ns);
@@ -254,7 +254,8 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the parity failure, or the death of a part of the testbed if one has died.
+    /// Returns the parity failure or, if a part of the testbed has died, the failure that reports
+    /// the death.
     fn parity_failure(
         &self,
         running: &mut Running,

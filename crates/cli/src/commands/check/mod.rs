@@ -9,8 +9,8 @@ use clap::{Args, Subcommand};
 use gatebench_model::{Places, Scenario};
 use gatebench_report::format::counted;
 use gatebench_runner::{
-    CheckOutcome, CheckRequest, CheckStep, Checked, Interrupt, check_gateway, check_scenarios,
-    find_gateway,
+    CheckOutcome, CheckRequest, CheckStep, Checked, Interrupt, Source, check_gateway,
+    check_scenarios, find_gateway,
 };
 use gatebench_testbed::Testbed;
 use indicatif::ProgressBar;
@@ -104,6 +104,7 @@ impl CheckGateway {
             CheckStep::Begun(scenario) => {
                 number += 1;
                 show(&bar, scenario, [number, scenarios.len()]);
+                printer.begin(scenario);
             }
             CheckStep::Ended(checked) => {
                 let text = printer.text(checked);
@@ -116,7 +117,7 @@ impl CheckGateway {
         })?;
         bar.finish_and_clear();
         unable.map_or(Ok(()), Err)?;
-        summary(&spec.gateway, &all)
+        self.summary(&spec.gateway, &all)
     }
 
     fn asked(&self) -> Result<Vec<Scenario>, Failure> {
@@ -132,35 +133,74 @@ impl CheckGateway {
         let named = named.collect::<Result<Vec<_>, Failure>>()?;
         Ok(if named.is_empty() { all } else { named })
     }
+
+    fn summary(&self, gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
+        let not_supported = |it: &&Checked| matches!(it.outcome, CheckOutcome::NotSupported(_));
+        if all.iter().any(|it| it.outcome == CheckOutcome::Interrupted) {
+            return Ok(Exit::Interrupted);
+        }
+        let lacking = all.iter().filter(not_supported).count();
+        let failing: Vec<&Checked> = all.iter().filter(|it| !it.holds()).collect();
+        let asked = counted((all.len() - lacking) as u64, "scenario");
+        let untested = match lacking {
+            0 => String::new(),
+            count => {
+                format!("; {count} not tested, because the folder does not claim their features")
+            }
+        };
+        let Some(first) = failing.first() else {
+            let said = terminal::say(&format!("\n{gateway} passes all {asked}{untested}"));
+            terminal::unless_closed(said)?;
+            return Ok(Exit::Fine);
+        };
+        let said = terminal::say(&format!(
+            "\n{gateway} fails {} of {asked}{untested}\n  → correct {}; the rendered files are in {}",
+            failing.len(),
+            self.mistaken(all),
+            first.work.join("gateway").display()
+        ));
+        terminal::unless_closed(said)?;
+        Ok(Exit::CheckFailed)
+    }
+
+    /// Names what may contain the mistake: the gateway's folder and, if cases of the user's own
+    /// scenarios failed, the files of these scenarios.
+    fn mistaken(&self, all: &[Checked]) -> String {
+        let words = self.scenarios.iter().map(Some);
+        let words = words.chain(std::iter::repeat(None));
+        let own = all
+            .iter()
+            .zip(words)
+            .filter_map(|(checked, word)| match &checked.outcome {
+                CheckOutcome::Asked(record) if !record.holds() => {
+                    self.own_file(&checked.scenario, word)
+                }
+                _ => None,
+            });
+        let own: Vec<String> = own.collect();
+        match own.is_empty() {
+            true => "its folder".into(),
+            false => format!("{} or the gateway's folder", own.join(", ")),
+        }
+    }
+
+    /// Returns the file of a scenario, or `None` if the scenario is embedded. `word` is the
+    /// argument that selected the scenario, if there was one.
+    fn own_file(&self, scenario: &str, word: Option<&String>) -> Option<String> {
+        // The name of a scenario contains neither of these characters.
+        if let Some(path) = word.filter(|word| word.contains(['/', '.'])) {
+            return Some(path.clone());
+        }
+        let listed = self.overlay.scenarios().scenarios().ok()?;
+        let mut listed = listed.into_iter();
+        match listed.find(|it| it.document.scenario == scenario)?.source {
+            Source::File(path) => Some(path.display().to_string()),
+            Source::Embedded(_) => None,
+        }
+    }
 }
 
 fn show(bar: &ProgressBar, scenario: &Scenario, [number, of]: [usize; 2]) {
     let name = terminal::in_progress(&scenario.scenario);
     bar.set_message(format!("checking {name} ({number} of {of})"));
-}
-
-fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
-    let not_supported = |it: &&Checked| matches!(it.outcome, CheckOutcome::NotSupported(_));
-    if all.iter().any(|it| it.outcome == CheckOutcome::Interrupted) {
-        return Ok(Exit::Interrupted);
-    }
-    let lacking = all.iter().filter(not_supported).count();
-    let failing: Vec<&Checked> = all.iter().filter(|it| !it.holds()).collect();
-    let asked = counted((all.len() - lacking) as u64, "scenario");
-    let untested = match lacking {
-        0 => String::new(),
-        count => format!("; {count} not tested, because the folder does not claim their features"),
-    };
-    let Some(first) = failing.first() else {
-        let said = terminal::say(&format!("\n{gateway} passes all {asked}{untested}"));
-        terminal::unless_closed(said)?;
-        return Ok(Exit::Fine);
-    };
-    let said = terminal::say(&format!(
-        "\n{gateway} fails {} of {asked}{untested}\n  → correct its folder; the rendered files are in {}",
-        failing.len(),
-        first.work.join("gateway").display()
-    ));
-    terminal::unless_closed(said)?;
-    Ok(Exit::CheckFailed)
 }

@@ -1,9 +1,10 @@
 //! Formats the result of each scenario for `gatebench check`.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use console::measure_text_width;
+use gatebench_model::Scenario;
 use gatebench_report::format::counted;
 use gatebench_report::text::{clean_lines, is_direction};
 use gatebench_runner::{CheckOutcome, Checked};
@@ -16,6 +17,8 @@ const INDENT: usize = 6;
 /// The maximum number of failing cases that are shown for a scenario. In a scenario with a hundred
 /// routes, most cases are alike.
 const SHOWN_MAX: usize = 3;
+/// The maximum number of characters that are shown of a body. Error pages are usually shorter.
+const BODY_CHARS_MAX: usize = 400;
 const GAP: &str = "  │ ";
 
 /// Describes the scenarios one after another. If a scenario fails in the same way as an earlier
@@ -24,9 +27,18 @@ const GAP: &str = "  │ ";
 pub struct Printer {
     /// Maps each failure to the first scenario that had it.
     shown: HashMap<String, String>,
+    /// The names of the cases that the current scenario contains.
+    stated: HashSet<String>,
 }
 
 impl Printer {
+    /// Must be called with each scenario before its text is formatted.
+    pub fn begin(&mut self, scenario: &Scenario) {
+        let later = scenario.later.iter().flat_map(|later| &later.parity);
+        let stated = scenario.parity.iter().chain(later);
+        self.stated = stated.map(|case| case.name.clone()).collect();
+    }
+
     /// Returns the text of one scenario: its failures or, if it has none, one line. If the gateway
     /// could not be stopped correctly, a description of the problem follows.
     pub fn text(&mut self, checked: &Checked) -> String {
@@ -55,7 +67,7 @@ impl Printer {
             }
             CheckOutcome::Asked(record) if checked.holds() => {
                 let mark = style.green().apply_to("✓");
-                format!("{mark} {name}: {}", cases(record.cases.len()))
+                format!("{mark} {name}: {}", self.passed(record))
             }
             CheckOutcome::Asked(record) => {
                 let mark = style.red().bold().apply_to("✗");
@@ -69,6 +81,16 @@ impl Printer {
             text.push_str(&format!("\n    {lines}"));
         }
         text
+    }
+
+    /// Counts the cases of a scenario that passes, and those of them that gatebench added.
+    fn passed(&self, record: &ParityRecord) -> String {
+        let is_added = |case: &&ParityCaseRecord| !self.stated.contains(&case.name);
+        let all = cases(record.cases.len());
+        match record.cases.iter().filter(is_added).count() {
+            0 => all,
+            added => format!("{all}, {added} of them added by gatebench"),
+        }
     }
 
     /// Returns the gateway's standard error, or nothing if it was already shown for an earlier
@@ -101,6 +123,11 @@ impl Printer {
         let more = failing.len().saturating_sub(SHOWN_MAX);
         if more > 0 {
             text.push_str(&format!("\n  … and {} more fail", cases(more)));
+        }
+        if !failing.is_empty() {
+            text.push_str(
+                "\n  After a failure, some of the remaining tests of the scenario are not run.",
+            );
         }
         let (responding, expected) = (record.routes_answering, record.routes_expected);
         if failing.is_empty() && responding < expected {
@@ -138,8 +165,8 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
         let lines = text.trim_end().lines().flat_map(|line| pieces(line, width));
         std::iter::once(title.to_owned()).chain(lines).collect()
     };
-    let sent = column("sent", &case.sent);
-    let received = column("received", &case.received);
+    let sent = column("sent", &with_short_body(&case.sent));
+    let received = column("received", &with_short_body(&case.received));
     let mut text = String::new();
     for row in 0..sent.len().max(received.len()) {
         let [left, right] = [&sent, &received].map(|it| it.get(row).map_or("", |it| it));
@@ -153,6 +180,24 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
         text.push_str(&format!("{:INDENT$}{title:9} {line}\n", ""));
     }
     text.trim_end().to_owned()
+}
+
+/// Returns an HTTP message with at most [`BODY_CHARS_MAX`] characters of its body.
+fn with_short_body(message: &str) -> String {
+    let Some((head, body)) = message.split_once("\n\n") else {
+        return message.to_owned();
+    };
+    let Some((at, _)) = body.char_indices().nth(BODY_CHARS_MAX) else {
+        return message.to_owned();
+    };
+    let (shown, rest) = body.split_at(at);
+    // An ellipsis at the end means that the record itself lacks the end of the body.
+    let least = match rest.ends_with('…') {
+        true => "at least ",
+        false => "",
+    };
+    let rest = counted(rest.chars().count() as u64, "character");
+    format!("{head}\n\n{shown}\n… {least}{rest} left out")
 }
 
 /// Splits a line into pieces of at most `width` characters. Control characters and characters that
@@ -188,6 +233,47 @@ mod tests {
         );
         assert_eq!(printer.shown_in("port 3 of api-key", "api-key"), None);
         assert_eq!(printer.shown_in("another", "mock"), None);
+    }
+
+    #[test]
+    fn cases_that_gatebench_added_are_counted() {
+        let text = "{scenario: s, title: t, upstream: ping, \
+                    routes: [{name: all, path: /}], requests: [{path: /ping}], \
+                    parity: [{name: a, request: {path: /ping}, reaches_upstream: true}], \
+                    later: {routes: [{name: new, path: /new}], \
+                            parity: [{name: b, request: {path: /new}, reaches_upstream: true}]}}";
+        let scenario = gatebench_config::parse("s.yaml", text).unwrap();
+        let record = |names: &[&str]| ParityRecord {
+            cases: Vec::from_iter(names.iter().map(|name| ParityCaseRecord {
+                name: (*name).into(),
+                ..ParityCaseRecord::default()
+            })),
+            ..ParityRecord::default()
+        };
+        let mut printer = Printer::default();
+        printer.begin(&scenario);
+        assert_eq!(
+            printer.passed(&record(&["a", "kept alive", "a", "b"])),
+            "4 cases, 1 of them added by gatebench"
+        );
+        assert_eq!(printer.passed(&record(&["a"])), "1 case");
+    }
+
+    #[test]
+    fn a_long_body_is_truncated() {
+        let message = |body: &str| format!("HTTP/1.1 200 OK\nA: b\n\n{body}");
+        let [all, more] = [BODY_CHARS_MAX, BODY_CHARS_MAX + 1_200].map(|it| "é".repeat(it));
+        for whole in ["no response", &message(""), &message(&all)] {
+            assert_eq!(with_short_body(whole), whole);
+        }
+        assert_eq!(
+            with_short_body(&message(&more)),
+            message(&format!("{all}\n… 1,200 characters left out"))
+        );
+        assert_eq!(
+            with_short_body(&message(&format!("{all}…"))),
+            message(&format!("{all}\n… at least 1 character left out"))
+        );
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Install {
                     verify(folder, &found.version)?;
                     say_found(folder, &found.version)?;
                 }
-                // The step was only printed, which the output above states.
+                // The steps were only printed, as the output above states.
                 Err(_) if !self.yes && !folder.can_be_installed() => {}
                 Err(_) if failed.is_some() => {
                     say(&format!("{} is still missing", folder.spec.title))?;

@@ -132,7 +132,7 @@ impl Check {
         let allowed = pod.found.facts.cpu.allowed.as_deref().unwrap_or("unknown");
         findings.push(Finding::good("cores", format!("{allowed}, {quota}")));
         let refused = pod.warnings.iter();
-        let remedy = "runs work without the network policy";
+        let remedy = "no action is needed: runs also work without the network policy";
         findings.extend(refused.map(|it| Finding::advice("objects", it, remedy)));
         Ok(findings)
     }

@@ -24,9 +24,9 @@ Examples:
 Each TestRun becomes a scenario with the load of its script or its arguments. gatebench reads the
 script from a ConfigMap in the same file, or from a separate file in the same folder. A script
 contains no policies. With --suite, gatebench therefore uses a scenario of that suite: the one that
-a label of the TestRun names, or else the one whose first request the script sends. gatebench prints
-the number of runners, their nodes and their limits as options of `gatebench run`. The folder also
-contains the scripts, for --engine k6.")]
+a label of the TestRun names, or else the one whose first request matches the script's. gatebench
+prints the number of runners, their nodes and their limits as options of `gatebench run`. The folder
+also contains the scripts, for --engine k6.")]
 pub struct FromTestrun {
     /// Files that contain TestRun resources
     #[arg(required = true, value_name = "FILE")]

@@ -93,6 +93,6 @@ fn default_name(name: &str, version: &str) -> String {
 }
 
 fn unreadable(error: ImageError) -> Failure {
-    let remedy = "make sure that the file exists, that you may read it, and that there is space for the image";
+    let remedy = "make sure that the file or its folder exists, that you have access to it, and that there is space for the image";
     Failure::environment(error.to_string(), remedy)
 }

@@ -22,7 +22,7 @@ impl Load {
                 "add a check, for example --check status=200, or use a threshold on errors",
             ));
         }
-        // A server that accepts the offer would then receive HTTP/1.1.
+        // A server that accepts h2 would nevertheless receive HTTP/1.1.
         if !handshakes && self.tls.alpn.iter().any(|protocol| protocol == HTTP2) {
             return Err(Failure::words(
                 "--alpn",

@@ -98,9 +98,9 @@ pub struct RequestFlags {
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
     /// Fail unless the load meets these bounds, for example 'p99<10ms, errors<=0.1%', 'rate>1000',
-    /// 'checks>99.9%' (repeatable). Metrics: mean, min, max, percentiles such as p99.9 (also with
-    /// the prefix 'service.' or 'lateness.'), rate, requests, errors, checks, dropped, 2xx, 3xx,
-    /// 4xx, 5xx
+    /// 'checks>99.9%' (repeatable). Metrics: mean, min, max and percentiles such as p99.9 (all of
+    /// these also with the prefix 'service.' or 'lateness.'), rate, requests, errors, checks,
+    /// dropped, 2xx, 3xx, 4xx, 5xx
     #[arg(long = "threshold", visible_alias = "slo", value_name = "BOUNDS")]
     pub thresholds: Vec<Bounds>,
 }

@@ -21,7 +21,8 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// A bound on a quantity that was not measured is not met, regardless of its direction.
+    /// A bound on a quantity that was not measured is not met, whether the bound is a minimum or a
+    /// maximum.
     pub fn of(bound: &Bound, figures: &Figures<'_>, open: bool) -> Self {
         let (value, words) = match measure(bound.quantity, figures, open) {
             Ok(value) => (Some(value), in_words(bound.quantity, value)),

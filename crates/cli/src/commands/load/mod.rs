@@ -167,8 +167,8 @@ impl Load {
             data: Arc::new(self.data()?),
             warm_up: timing.warm_up,
             measure: timing.measure,
-            // The drain is as long as the timeout, so every sent request gets a response or times
-            // out.
+            // The wait for the last responses is as long as the timeout, so every sent request gets
+            // a response or times out.
             drain: self.shape.timeout.0,
             // Each agent decides for its own machine whether its workers poll.
             spin: !self.engine.agents.is_empty() || machine::has_cores_to_spare(cores.len().max(1)),

@@ -22,7 +22,8 @@ pub fn settings(args: &OutputArgs) -> Result<Settings, Failure> {
     }
 }
 
-/// Starts the outputs, on physical cores that no worker is pinned to if there are any.
+/// Starts the outputs. If there are physical cores that no worker is pinned to, the outputs run on
+/// these cores.
 pub fn start(settings: &Settings, cores: &[usize]) -> Result<Option<Outputs>, Failure> {
     let name = format!("load-{}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     let started = Outputs::start(settings, Path::new(&name), spare_cores(cores), &warn);

@@ -22,11 +22,11 @@ pub struct HostsArgs {
     /// -json`, or the outputs of a Terraform or OpenTofu folder (docs/guide/KUBERNETES.md)
     #[arg(long, value_name = "terraform:DIR|FILE", conflicts_with_all = ["gateway_on", "agents", "upstream_on", "attach", "kubernetes"])]
     pub hosts: Option<String>,
-    /// Create the hosts before the run with `init` and `apply`, after showing the plan and asking
+    /// Before the run, create the hosts with `init` and `apply`, after showing the plan and asking
     /// for confirmation
     #[arg(long, requires = "hosts")]
     provision: bool,
-    /// Destroy the hosts after the run, after showing the plan and asking for confirmation
+    /// After the run, destroy the hosts, after showing the plan and asking for confirmation
     #[arg(long, requires = "hosts")]
     destroy: bool,
     /// Carry out --provision and --destroy without asking for confirmation
@@ -42,9 +42,9 @@ impl HostsArgs {
     /// failed, or a signal arrived. With `is_dry`, nothing is created or destroyed.
     ///
     /// # Errors
-    /// The source cannot be read or names no hosts, the options do not fit the source, the user
-    /// declined, Terraform failed, or `measure` failed. If the hosts cannot be destroyed either,
-    /// that failure is printed.
+    /// Fails if the source cannot be read or names no hosts, if the options do not fit the source,
+    /// if the user declines, or if Terraform or `measure` fails. If the hosts cannot be destroyed
+    /// either, that failure is printed.
     pub fn with(
         &self,
         is_dry: bool,
@@ -158,8 +158,8 @@ impl HostsArgs {
     }
 }
 
-/// Carries out the plan. A signal is the error even if Terraform failed, because Ctrl-C ends
-/// Terraform too.
+/// Carries out the plan. If a signal has arrived, returns the interruption as the error even if
+/// Terraform failed, because Ctrl-C also ends Terraform.
 fn created(terraform: &Terraform, plan: Option<SavedPlan>) -> Result<(), Failure> {
     let applied = plan.map_or(Ok(()), |plan| terraform.apply(&plan));
     uninterrupted()?;

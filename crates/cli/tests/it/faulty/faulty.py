@@ -7,7 +7,7 @@ refuse:WORDS         refuses its configuration with WORDS
 exit:WORDS           prints WORDS and exits at the start
 crash:S              crashes S seconds after request PROOF, which belongs to the load
 broken:WORDS         prints WORDS on standard error and responds only to /, so it becomes ready
-late-limit:MS        refuses /limited from the third request on, counted from MS after the start
+late-limit:MS        MS milliseconds after the start, grants /limited twice more, then refuses it
 socket:PATH          also binds a Unix socket to PATH
 deaf                 ignores SIGTERM
 port:P               listens on P instead of the given port
@@ -31,7 +31,7 @@ if KIND == "exit":
 if KIND == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-# The parity proof before the load sends fewer requests than this number.
+# The parity proof, which precedes the load, sends fewer requests than this number.
 PROOF = 40
 
 count = itertools.count(1)

@@ -5,7 +5,7 @@ use gatebench_config::Node;
 use crate::wire::scenario::Hint;
 use crate::wire::tree::mappings;
 
-/// Returns a hint for each route that leads to a cluster, unless the route has conditions on
+/// Returns a [`Hint`] for each route that leads to a cluster, unless the route has conditions on
 /// headers, query parameters or gRPC, or no path can be generated for it.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
     let nodes = listener.into_iter().flat_map(mappings);

@@ -40,10 +40,10 @@ const OTHER: [Keyword; 7] = [
     ("v6only", 0),
 ];
 
-/// The `bind` line that is measured.
+/// The `bind` line whose address is measured, if there is one.
 #[derive(Default)]
 pub(super) struct Binds {
-    /// The positions of the first bytes of the section's line and of the `bind` line.
+    /// The positions of the first bytes of the section and of the `bind` line.
     measured: Option<(usize, usize)>,
     pub(super) has_tls: bool,
 }

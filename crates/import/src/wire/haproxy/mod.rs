@@ -12,7 +12,7 @@ use crate::error::ImportError;
 use bind::Binds;
 use parse::{Keyword, Line, Section};
 
-const UNUSED: &str = "a trial does not use the user's sockets and error files";
+const UNUSED: &str = "a trial does not use your sockets and error files";
 const LOG: &str = "logs are written to the folder of the trial";
 const LIMITS: &str = "otherwise, HAProxy may refuse to start for lack of file descriptors";
 const CHECK: &str = "gatebench's upstream sends different content";

@@ -20,7 +20,7 @@ impl Demand {
     }
 }
 
-/// Returns a hint for each route that leads to servers and whose condition is understood.
+/// Returns a [`Hint`] for each route that leads to servers and whose condition is understood.
 pub(super) fn hints(sections: &[Section], binds: &Binds) -> Vec<Hint> {
     let leads = |line: &&Line| {
         let mut backends = sections.iter().filter(|it| it.kind() == "backend");

@@ -104,7 +104,7 @@ impl<'r> Reader<'r> {
         self.files.get(pattern).map_or(&[], AsRef::as_ref)
     }
 
-    /// Returns the directives with this name, with those of the included files, which
+    /// Returns the directives with this name, including those in included files, which
     /// [`Reader::whole`] has read.
     pub(super) fn named<'d>(
         &'d self,

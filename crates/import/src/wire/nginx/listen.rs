@@ -8,7 +8,7 @@ use crate::wire::edits::Edits;
 use crate::wire::{LISTENER, OTHER_PORT, PORT, Word};
 
 const QUIC: &str = "the load generator does not use QUIC";
-const SAME_PORT: &str = "another `listen` of this server already uses the port";
+const SAME_PORT: &str = "another `listen` of this server uses the port";
 
 /// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];

@@ -38,7 +38,7 @@ impl Directive {
         self.block.as_ref().map_or(&[], |(_, children)| children)
     }
 
-    /// Returns the directives directly in the block that have this name.
+    /// Returns the directives with this name that are directly in the block.
     pub(super) fn named<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Directive> {
         self.children().iter().filter(move |it| it.name() == name)
     }

@@ -4,8 +4,8 @@ use super::listen::{Listeners, in_http};
 use super::parse::Directive;
 use crate::wire::scenario::Hint;
 
-/// Returns a hint for each location of the measured port that has `proxy_pass`, is not internal and
-/// has a known path.
+/// Returns a [`Hint`] for each location of the measured port that has `proxy_pass`, is not internal
+/// and has a known path.
 pub(super) fn hints(whole: &[Directive], listeners: &Listeners) -> Vec<Hint> {
     let mut hints = Vec::new();
     for server in in_http(whole, "server").filter(|it| listeners.is_measured(it)) {

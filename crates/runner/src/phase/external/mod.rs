@@ -132,8 +132,8 @@ impl DrivenPhase<'_> {
         self.engine
             .order(&self.url, &self.scenario, self.loading.phase, part, threads)
             .map_err(|refusal| {
-                // The order was tested when the plan was made, so only a plan that was changed
-                // later fails here.
+                // The plan was tested when it was made, so this fails only if the plan was changed
+                // later.
                 self.failed(Culprit::Engine, refusal.message, refusal.remedy)
             })
     }
@@ -237,7 +237,7 @@ impl DrivenPhase<'_> {
     }
 
     /// Waits until the load generator ends. Stops the load generator if another process dies, the
-    /// run is interrupted, or the load takes far longer than ordered.
+    /// run is interrupted, or the load takes far longer than planned.
     fn until_ended(
         &mut self,
         process: &mut Supervised,

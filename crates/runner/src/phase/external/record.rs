@@ -243,8 +243,8 @@ mod tests {
         let mut forwarded = workload(GOOD);
         forwarded.answered_by_gateway = vec![vec![false, false]];
         assert_eq!(meant_for_gateway(&classes, &forwarded), 0);
-        // The gateway must serve the second request too, so both classes are meant, but at most
-        // two thirds of the responses and a tolerance.
+        // The gateway must serve the second request too, so responses of both classes count, but at
+        // most two thirds of all responses plus a tolerance.
         let mut both = workload(&format!("{GOOD}{GOOD}"));
         both.answered_by_gateway = vec![vec![true, true, false]];
         assert_eq!(meant_for_gateway(&classes, &both), 95);

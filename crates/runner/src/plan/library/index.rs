@@ -13,8 +13,8 @@ use crate::error::RunnerError;
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 const EXTENSION: &str = "yaml";
-/// The maximum depth of folders below an overlay directory, which limits the search in a large
-/// unrelated directory.
+/// The maximum depth of folders below an overlay directory. It limits the search if the directory
+/// is large and unrelated.
 const DEPTH_MAX: usize = 6;
 
 /// For each kind of file, the key that identifies the kind, and the name of the kind's folder in an
@@ -139,8 +139,8 @@ fn files<T: Document>(
         if path.is_dir() && depth > 0 {
             files::<T>(top, &path, depth - 1, names)?;
         } else if path.is_file() && is_ours(&path) {
-            // A file that cannot be read is listed under its file name, so that using it reports
-            // the error.
+            // A file that cannot be read is listed under its file name, so that the error is
+            // reported when the file is used.
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             add::<T>(&text, &Source::File(path), top, names)?;
         }
@@ -190,9 +190,9 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// Returns the assumed kind of a file that lacks a key for its kind, so that its mistakes are
-/// reported: the kind of the file's folder, or a scenario if the file is at the top. Files in other
-/// folders have no kind.
+/// Returns the assumed kind of a file that lacks a key for its kind: the kind of the file's folder,
+/// or a scenario if the file is at the top. Files in other folders have no kind. Because a kind is
+/// assumed, the mistakes of the file are reported.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;
     if parent == folder {

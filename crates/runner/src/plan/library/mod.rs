@@ -213,8 +213,8 @@ impl Library {
         ))
     }
 
-    /// Returns the document with this name, the documents of a family, or those at a path relative
-    /// to `base`.
+    /// Returns the document with this name, the documents of the family with this name, or the
+    /// documents at a path relative to `base`.
     fn find_each<T: Document>(
         &self,
         word: &str,
@@ -256,11 +256,13 @@ impl Library {
             return open_suite_or_scenarios(Path::new(word));
         }
         let suites = self.names::<Suite>()?;
-        if suites.contains_key(word) {
+        let scenarios = self.names::<Scenario>()?;
+        let is_renamed_suite =
+            || !scenarios.contains_key(word) && suites.contains_key(present_name(word));
+        if suites.contains_key(word) || is_renamed_suite() {
             let suite = self.find(word, Path::new(""))?;
             return Ok(Named::Suite(Box::new(suite)));
         }
-        let scenarios = self.names::<Scenario>()?;
         if let Some(found) = named(&scenarios, word)? {
             return Ok(Named::Scenarios(found));
         }
@@ -287,6 +289,23 @@ pub(crate) fn is_path(word: &str) -> bool {
     word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
 }
 
+/// Documents of the library that had another name in earlier versions: the earlier name, and the
+/// present one. Documents of a user with the earlier name take precedence.
+const RENAMED: [(&str, &str); 7] = [
+    ("answer-350b", "response-350b"),
+    ("answer-8kib", "response-8kib"),
+    ("answer-32kib", "response-32kib"),
+    ("answer-1mib", "response-1mib"),
+    ("answer-100mib", "response-100mib"),
+    ("answers", "responses"),
+    ("global-policy-irrelevant", "global-policy-100"),
+];
+
+fn present_name(word: &str) -> &str {
+    let renamed = RENAMED.iter().find(|(earlier, _)| *earlier == word);
+    renamed.map_or(word, |(_, present)| present)
+}
+
 /// An error lists all known names only if there are at most this many.
 const LISTED_MAX: usize = 16;
 
@@ -303,8 +322,8 @@ fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     )
 }
 
-/// Returns at most four names that contain the word, or otherwise the most similar name, if any is
-/// similar enough.
+/// Returns at most four names that contain the word. If none does, returns the most similar name,
+/// provided that it is similar enough.
 fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     let names = || known.iter().map(String::as_str);
     let containing: Vec<&str> = names().filter(|it| it.contains(word)).take(4).collect();
@@ -320,6 +339,10 @@ fn named<T: Document>(
     names: &BTreeMap<String, Place>,
     word: &str,
 ) -> Result<Option<Vec<Listed<T>>>, RunnerError> {
+    let word = match names.contains_key(word) {
+        true => word,
+        false => present_name(word),
+    };
     let Some(place) = names.get(word) else {
         return Ok(None);
     };
@@ -401,6 +424,27 @@ mod tests {
         assert!(remedy("proxi-json").starts_with("did you mean proxy-json? "));
         let unknown = library.find_suite_or_scenarios("nginx").err().unwrap();
         assert!(unknown.remedy().contains("`gatebench list`"));
+    }
+
+    #[test]
+    fn documents_are_found_by_their_earlier_names() {
+        let library = Library::default();
+        for (earlier, present) in RENAMED {
+            let names: Vec<String> = match library.find_suite_or_scenarios(earlier).unwrap() {
+                Named::Suite(it) => vec![it.document.suite],
+                Named::Scenarios(all) => all.into_iter().map(|it| it.document.scenario).collect(),
+            };
+            assert_eq!(names, [present]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let text = "scenario: answers\ntitle: mine\nupstream: ping\n\
+                    routes: [{name: r, path: /ping}]\nrequests: [{path: /ping}]\n";
+        std::fs::write(folder.path().join("own.yaml"), text).unwrap();
+        let library = Library::new(Some(folder.path().into()));
+        let Ok(Named::Scenarios(own)) = library.find_suite_or_scenarios("answers") else {
+            panic!("the user's scenario is not found");
+        };
+        assert_eq!(own[0].document.title, "mine");
     }
 
     #[test]

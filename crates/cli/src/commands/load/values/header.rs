@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue};
 /// Headers of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers {
-    /// The headers by name, as written.
+    /// The headers other than Host, by their names as written.
     pub fields: BTreeMap<String, String>,
     /// The value of the Host header, if given; it replaces the one derived from the URL.
     pub host: Option<String>,
