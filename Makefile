@@ -61,7 +61,7 @@ test-full: test ## runs the slow tests as well (takes hours)
 		chromedriver=chromium-driver
 	@scripts/install-axe
 	$(CARGO) test --workspace --locked -- --ignored
-	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the program as users build it, without faults
+	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the program as users build it, without deliberate faults
 	@scripts/memcheck
 	@$(MAKE) --no-print-directory workflows test-packages
 

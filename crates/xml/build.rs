@@ -40,8 +40,8 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_PLAIN_MEMORY").is_some() {
         shim.define("SHIM_PLAIN_MEMORY", None);
     }
-    // xmlLastError and a few others are deprecated, but their replacements are still too new to
-    // rely on.
+    // xmlLastError and a few other names are deprecated, but their replacements are still too new
+    // to rely on.
     shim.std("c11")
         .warnings(true)
         .extra_warnings(true)

@@ -132,7 +132,7 @@ mod tests {
             .read()
             .unwrap();
         assert_eq!(shown(&read), shown(&interval));
-        // The coordinator adds the intervals of all agents.
+        // The coordinator adds up the intervals of all agents.
         interval.add(&read);
         assert_eq!(interval.counts.sent, 6);
     }

@@ -92,7 +92,7 @@ const WORDS: [(Meaning, &str); 18] = [
     (Meaning::Max, "max, maximum, longest, slowest"),
     (Meaning::Min, "min, minimum, shortest, fastest"),
     (Meaning::Quantile(0.5), "median response time"),
-    // Without one of the words above, this is the mean.
+    // Without one of the words above, `response time` means the mean.
     (Meaning::Mean, "response time"),
     (
         Meaning::Users,

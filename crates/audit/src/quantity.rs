@@ -102,7 +102,7 @@ pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quant
     let found = WRITTEN.captures(text)?;
     let (unit, factor) = unit_of(&found[2])?;
     // The match may be only a part of a number such as `12 908` or of a time such as `1 min 30 s`.
-    // After another unit, a digit refers to a footnote.
+    // After any other unit, a digit is the mark of a footnote.
     let may_continue = match unit {
         Unit::Seconds => factor >= 1.0,
         _ => matches!(found[2].trim().trim_end_matches('.'), "" | "m"),

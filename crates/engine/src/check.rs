@@ -81,7 +81,7 @@ impl Checks {
     }
 
     /// `field` returns the value of the first field with the given name, and `failed` receives the
-    /// number of each check that fails.
+    /// index of each check that fails.
     pub(crate) fn head<'h>(
         &self,
         status: u16,

@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     /// are in flight.
     pub(crate) http2: Option<Box<Http2>>,
     /// True if the response is complete but the request has not been sent completely; the
-    /// connection is not idle until then.
+    /// connection becomes idle only after that.
     pub(crate) waits_to_send: bool,
     /// True if the connection is surplus, so it gets no further request.
     pub(crate) leaving: bool,

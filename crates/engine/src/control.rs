@@ -18,9 +18,10 @@ pub struct Control {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Live {
-    /// The number of complete responses so far, including the warm-up.
+    /// The number of complete responses so far, including those in the warm-up.
     pub completed: AtomicU64,
-    /// The number of requests so far that ended without a complete response, including the warm-up.
+    /// The number of requests so far that ended without a complete response, including those in the
+    /// warm-up.
     pub failed: AtomicU64,
     /// The number of arrivals waiting for a connection.
     pub queued: AtomicU64,

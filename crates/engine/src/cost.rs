@@ -39,8 +39,8 @@ impl ThreadCost {
         )
     }
 
-    /// Reads the second field of `schedstat` (the kernel's `sched-stats.rst`), the nanoseconds
-    /// spent waiting on a run queue.
+    /// Reads the nanoseconds spent waiting on a run queue, which are the second field of
+    /// `schedstat` (documented in the kernel's `sched-stats.rst`).
     fn run_queue_wait_ns(&self) -> Option<u64> {
         let mut text = [0; 96];
         let len = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;

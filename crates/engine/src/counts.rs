@@ -39,8 +39,8 @@ pub struct Counts {
     /// Bytes that arrived within the window on established connections, including heads and the
     /// overhead of TLS.
     pub bytes_received: u64,
-    /// Responses for which all four times are known: the send and the receipt of the request, and
-    /// the send and the receipt of the response.
+    /// Responses for which all four times are known: when the request was sent and received, and
+    /// when the response was sent and received.
     pub traced: u64,
     /// Responses that do not state the upstream's times although the request had a nonce.
     pub untimed: u64,

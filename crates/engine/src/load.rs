@@ -100,9 +100,9 @@ pub struct Load {
     pub drain: Duration,
     /// The cores of the workers, one each. If empty, one unpinned worker runs.
     pub cores: Vec<usize>,
-    /// True if workers may poll for imminent events instead of sleeping. Polling sends requests on
-    /// time and, while few requests are in flight, notices responses immediately. Set this only if
-    /// each worker has a core that nothing else needs.
+    /// True if workers may poll for imminent events instead of sleeping. A worker that polls sends
+    /// requests on time and, while few requests are in flight, notices responses immediately. Set
+    /// this only if each worker has a core that nothing else needs.
     pub spin: bool,
     /// `None` selects the best kernel interface available.
     pub backend: Option<Backend>,

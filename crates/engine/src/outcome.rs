@@ -35,7 +35,8 @@ pub struct Outcome {
     pub checks: Vec<String>,
     /// The start of the load, on `CLOCK_MONOTONIC` in nanoseconds.
     pub start_ns: u64,
-    /// The request that was sent first, including the warm-up; `None` if no request was sent.
+    /// Among all requests, including those of the warm-up, the one that was sent first; `None` if
+    /// no request was sent.
     pub first: Option<FirstRequest>,
     pub window_ns: (u64, u64),
     /// The time spent waiting for the last responses; the longest among the workers.

@@ -183,7 +183,8 @@ impl Interval {
         self.run_queue_wait_ns += other.run_queue_wait_ns;
     }
 
-    /// Empties the record for another second but keeps its memory, `second` and `busy`.
+    /// Empties the record so that it can be used for another second. Its memory and the values of
+    /// `second` and `busy` are kept.
     pub fn clear(&mut self) {
         let mut checks_failed = std::mem::take(&mut self.counts.checks_failed);
         checks_failed.fill(0);

@@ -21,20 +21,23 @@ pub(crate) struct Recorder {
     pub(crate) upstream_clock: Option<UpstreamClock>,
     /// The number of requests in flight.
     pub(crate) busy: usize,
-    /// The number of requests that got a complete response since the start, including the warm-up.
+    /// The number of requests since the start that got a complete response, including those of the
+    /// warm-up.
     pub(crate) completed: u64,
-    /// The number of requests that failed since the start, including the warm-up.
+    /// The number of requests since the start that failed, including those of the warm-up.
     pub(crate) failed: u64,
-    /// The request that was sent first, including the warm-up.
+    /// Among all requests, including those of the warm-up, the one that was sent first.
     pub(crate) first: FirstRequest,
 }
 
 /// The records of the whole measurement, returned at the end of the load.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
-    /// One record for each group; empty if there is only one, because it would equal the load's.
+    /// One record for each group; empty if there is a single group, whose record would equal the
+    /// load's.
     pub(crate) groups: Vec<Interval>,
-    /// One record for each route; empty if there is only one, because it would equal the load's.
+    /// One record for each route; empty if there is a single route, whose record would equal the
+    /// load's.
     pub(crate) routes: Vec<RouteRecord>,
     /// The time from the start of a connection until requests could be sent. Connections made
     /// before the measurement are included.
@@ -91,8 +94,8 @@ impl Kept {
 }
 
 impl Recorder {
-    /// Applies a change to the record of the current second and to that of the group, if there is
-    /// one.
+    /// Applies a change to the record of the current second and, if each group has its own record,
+    /// to that of the group.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);
         if let Some(record) = self.kept.groups.get_mut(group) {

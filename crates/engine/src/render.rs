@@ -92,8 +92,8 @@ impl Parts {
         }
     }
 
-    /// Returns the HTTP/1.1 head before and after the nonce, which is the second field. The framing
-    /// field and the end of the head are missing.
+    /// Returns the HTTP/1.1 head in two parts, split at the nonce, which is the value of the second
+    /// field. The framing field and the end of the head are missing.
     fn head(&self, traced: bool) -> (Text, Text) {
         let mut before = Text::of_bytes(self.method.as_bytes());
         before.push_bytes(b" ");

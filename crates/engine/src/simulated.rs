@@ -74,7 +74,7 @@ impl Simulated {
         }
     }
 
-    /// Advances the time without running either side.
+    /// Advances the time without running the worker or the server.
     fn skip(&mut self, for_ns: u64) {
         self.now_ns += for_ns;
         let later = |Reverse((at, number))| Reverse((at + for_ns, number));
@@ -310,7 +310,7 @@ fn arrivals_beyond_the_queue_are_dropped_and_counted() {
 #[test]
 fn the_warm_up_is_not_recorded() {
     let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now, _| {
-        // The server is slow until 5 ms before the warm-up ends, which is 510 ms after time 0.
+        // The warm-up ends 510 ms after time 0. The server is slow until 5 ms before that.
         Reaction::Response(if now < 505 * MS { 3 * MS } else { MS }, OK)
     });
     assert_all_take_a_millisecond(&sum);

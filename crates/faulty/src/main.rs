@@ -140,6 +140,6 @@ fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
     let percent: f64 =
-        percent.ok_or("this is not a percentage from 0% to 1000%; write for example 3%")?;
+        percent.ok_or("this is not a percentage from 0% to 1000%; write, for example, 3%")?;
     Ok(percent / 100.0)
 }

@@ -25,10 +25,10 @@
 //! is kept until it is complete. Other messages are streamed, unless a policy needs their whole
 //! body, as described below. The gateway refuses a request with two Content-Types or two
 //! Content-Encodings if a JSON edit or an OpenAPI check depends on them, and a request with
-//! compressed JSON that a policy would edit. Stylesheets transform XML responses under the same
-//! conditions. If a route edits or checks the bodies of responses, Accept-Encoding is not passed
-//! on; if it processes SOAP or XML in them, the gateway asks for no coding other than gzip. Entity
-//! tags and digests pass unchanged.
+//! compressed JSON that a policy would edit. A `response_xslt` policy transforms a response if the
+//! Content-Type names XML and the body has no content coding. If a route edits or checks the bodies
+//! of responses, Accept-Encoding is not passed on; if it processes SOAP or XML in them, the gateway
+//! asks for no coding other than gzip. Entity tags and digests pass unchanged.
 //!
 //! A rate limit that is not counted in Redis is a token bucket that all workers share. The gateway
 //! recognizes a verified token by its bytes for at most a minute, and not after the token expires.

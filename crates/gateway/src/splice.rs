@@ -1,7 +1,7 @@
 //! The null gateway: opens a connection to the target for each client connection, and copies bytes
 //! in both directions as they arrive. It parses no HTTP, so it adds only the costs that every proxy
-//! on this machine has, such as two more sockets per connection, the wake-ups of its core, and the
-//! delays that it causes for other processes.
+//! on this machine has, such as two more sockets per connection, the wake-ups of the core that it
+//! runs on, and the delays that it causes for other processes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -70,8 +70,8 @@ struct End {
     is_up: bool,
     /// This side's peer has sent FIN and will send no more.
     has_ended: bool,
-    /// The other side has sent FIN, which is passed on to this side after the pending bytes. False
-    /// again once it has been passed on.
+    /// The other side has sent FIN, which must still be passed on to this side after the pending
+    /// bytes.
     is_ending: bool,
     /// This side is not read, because too many bytes are pending for the other side.
     is_paused: bool,

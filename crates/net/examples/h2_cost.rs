@@ -1,7 +1,8 @@
 //! Measures the CPU time that a client needs for an HTTP/2 request: it encodes the request and
 //! decodes a response of 202 bytes, all in memory and without a system call. In one case, the heads
-//! of all responses are the same, as nginx sends them within a second. In the other case, each head
-//! differs from the previous one, as when an embedded upstream writes its times into the heads.
+//! of all responses are the same, as when nginx sends them within the same second. In the other
+//! case, each head differs from the previous one, as when an embedded upstream writes its times
+//! into the heads.
 //!
 //! `cargo run --release -p gatebench-net --example h2_cost`
 
@@ -52,7 +53,7 @@ impl Responses {
         }
     }
 
-    /// Sets the stream number of a response, and the last byte of its header block to `last`.
+    /// Writes the stream number of a response, and `last` as the last byte of its header block.
     fn prepare(&mut self, at: usize, number: u32, last: u8) {
         let end_of_block = self.numbers_at[at][1] - 6;
         self.bytes[end_of_block] = last;

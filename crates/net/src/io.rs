@@ -85,9 +85,9 @@ pub trait Io {
     /// Only errors that are known at once, for example that no descriptor is left.
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
-    /// Sends all of `bytes`. If the last poll had many completions, io_uring sends them together
-    /// with those of other connections at the next [`Io::poll`], which is cheapest. Otherwise, they
-    /// are sent at once.
+    /// Sends all of `bytes`. If the last poll had many completions, io_uring sends the bytes at the
+    /// next [`Io::poll`], together with those of other connections, which is cheapest. Otherwise,
+    /// they are sent at once.
     ///
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
     /// is returned at once. Any other send is followed by [`Event::Sent`] (unless the connection

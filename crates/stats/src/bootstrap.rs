@@ -6,9 +6,9 @@
 //! by the ratio of the normal quantile to that of Student's t. The expanded interval uses
 //! percentiles that correct both. Unlike Student's t, it reflects the skewness of the values.
 //!
-//! Resamples do not determine an end that lies beyond almost all of them. The most extreme of
-//! 100,000 means of 20 values is about 4.4 standard errors from the mean, but 552 simultaneous
-//! comparisons require 5.1. [`mean_interval`] then also considers Student's t.
+//! Resamples do not determine an end of the interval that lies beyond almost all of them. The most
+//! extreme of 100,000 means of 20 values is about 4.4 standard errors from the mean, but 552
+//! simultaneous comparisons require 5.1. [`mean_interval`] then also considers Student's t.
 
 use crate::random::Random;
 use crate::spread::Spread;

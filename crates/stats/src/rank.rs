@@ -1,4 +1,4 @@
-//! Ranks items, and lets items share a rank if neither is clearly ahead.
+//! Ranks items. Two items share a rank if neither is clearly ahead of the other.
 
 /// Returns the rank of each of `count` items, from 1. `is_ahead(a, b)` reports whether `a` is
 /// clearly ahead of `b`. Two items share a rank if neither is ahead of the other. They also share a

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 /// The agents that sent a load, and the spread of their start times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentsRecord {
-    /// The spread of the agents' start times: the longest delay of an agent's first request behind
-    /// the schedule, minus the shortest. `None` if nothing was sent.
+    /// The spread of the agents' start times: the longest delay of an agent's first request,
+    /// compared with its schedule, minus the shortest. `None` if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
-    /// The maximum error of `start_spread_ns`: the sum of the two largest clock uncertainties of
-    /// agents.
+    /// The maximum error of `start_spread_ns`: the sum of the agents' two largest clock
+    /// uncertainties.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
     /// The agents, in the order given on the command line.

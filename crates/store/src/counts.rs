@@ -23,14 +23,14 @@ pub struct Counts {
     /// status.
     #[serde(default)]
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, and failed attempts to connect, by kind: `connect`, `reset`,
-    /// `closed_early`, `timeout`, `protocol`, `tls`. An external load generator may use other
-    /// names.
+    /// Requests without a complete response, and failed attempts to connect, by kind: `connect`,
+    /// `reset`, `closed_early`, `timeout`, `protocol`, `tls`. An external load generator may use
+    /// other names.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
-    /// The maximum length that one worker's queue for one group reached.
+    /// The maximum length that any queue reached; each worker has a queue for each group.
     pub queued_max: u64,
     /// Responses that failed a check, by the text of the check.
     #[serde(default)]
@@ -97,8 +97,8 @@ pub struct RouteRecord {
     pub completed: u64,
     pub failed: u64,
     pub failing_checks: u64,
-    /// The response times of the requests in `sent` that ended, with 2 significant digits. For a
-    /// request without a response, the value is the time that it waited.
+    /// The response times of the requests in `sent` that ended; the percentiles have 2 significant
+    /// digits. For a request without a complete response, the value is the time that it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }

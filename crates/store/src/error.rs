@@ -97,11 +97,12 @@ impl Blame for StoreError {
                 "wait until that run has ended, or choose another directory with --dir DIR".into()
             }
             Self::AlreadyARun { dir } => format!(
-                "finish it with --resume {0}, or choose another directory with --dir DIR",
+                "to finish that run, use --resume {0}; to begin a new one, choose another \
+                 directory with --dir DIR",
                 dir.display()
             ),
             Self::NotARun { .. } => {
-                "name a directory that `gatebench run` or another measuring command has written"
+                "specify a directory that `gatebench run` or another measuring command has written"
                     .into()
             }
             Self::NewerSchema { .. } => {
@@ -118,7 +119,9 @@ impl Blame for StoreError {
                     .into()
             }
             Self::Index { .. } => {
-                "rebuild it from the run directories with `gatebench history --rescan`".into()
+                "wait until no other gatebench process writes to it, or rebuild it from the run \
+                 directories with `gatebench history --rescan`"
+                    .into()
             }
             Self::Inconsistent { .. } => "report this message as a bug in gatebench".into(),
         }

@@ -43,7 +43,7 @@ pub enum LiveEvent {
     WarmUp {
         /// The current number of responses per second.
         completed_per_second: f64,
-        /// The number of requests without a response so far.
+        /// The number of requests so far that ended without a complete response.
         failed: u64,
     },
     Second(LiveSecond),
@@ -57,7 +57,8 @@ pub struct LiveSecond {
     pub second: u32,
     /// The number of responses completed in the second.
     pub completed: u64,
-    /// The number of requests that failed in the second, without a response or with a failed check.
+    /// The number of requests that failed in the second, without a complete response or with a
+    /// failed check.
     pub failed: u64,
     /// The median response time; `None` with too few responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]

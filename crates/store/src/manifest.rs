@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// The contents of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The version of the run directory, which the writer sets.
+    /// The schema version of the run directory, which the writer sets.
     pub schema: u32,
     /// The version of gatebench that began the run.
     pub gatebench: String,
@@ -35,8 +35,8 @@ pub struct Manifest {
     /// The facts about the machine and the libraries, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
-    /// Warnings about the run, the time and the command line of each resumption, and the reason for
-    /// an early end.
+    /// Warnings about the run; for each resumption, its time and its command line; and the reason
+    /// for an early end.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -91,7 +91,7 @@ pub struct ExternalGenerator {
 /// A file and the digest of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileDigest {
-    /// Absolute or relative, as stated by the field that contains the digest.
+    /// The file's path. The field that contains the digest states whether the path is absolute.
     pub path: String,
     /// SHA-256 in lowercase hexadecimal digits.
     pub sha256: String,

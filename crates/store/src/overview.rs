@@ -43,7 +43,7 @@ pub struct TrialFolder {
 }
 
 impl RunOverview {
-    /// Reads the manifest of the run in `dir`. If its status is running, checks whether a process
+    /// Reads the manifest of the run in `dir`. If its status is `running`, checks whether a process
     /// holds the run's lock.
     ///
     /// # Errors

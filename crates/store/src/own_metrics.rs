@@ -47,21 +47,22 @@ pub struct OwnAuditRecord {
     /// The wait before the fetch that precedes the load. It gives the metrics time to count every
     /// earlier request.
     pub settled_ns: u64,
-    /// The metrics that time requests.
+    /// The metrics that measure the duration of requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latencies: Vec<OwnLatencyRecord>,
 }
 
-/// A metric that times requests, with the load generator's measurement of the same times.
+/// A metric that measures the duration of requests, with the load generator's measurement of the
+/// same times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnLatencyRecord {
     pub metric: String,
     pub kind: LatencyKind,
     pub covers: Covers,
-    /// The number of requests that the metric timed; 0 for a gauge.
+    /// The number of requests that the metric measured; 0 for a gauge.
     pub count: u64,
     /// The mean time of these requests, or the value of a gauge; `None` if the metric has no sum or
-    /// timed no requests.
+    /// measured no requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// The resolution of the metric's times, if the gateway's folder states it, or if the times are
@@ -71,7 +72,7 @@ pub struct OwnLatencyRecord {
     /// The upper bounds of the buckets, except the infinite bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds_ns: Vec<u64>,
-    /// The number of requests up to each bound.
+    /// For each bound, the number of requests that took no longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub up_to: Vec<u64>,
     /// The load generator's measurement of the same times.
@@ -84,7 +85,7 @@ pub struct MeasuredTimes {
     pub count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// The number of requests up to each bound of the gateway's buckets.
+    /// For each bound of the gateway's buckets, the number of requests that took no longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub up_to: Vec<u64>,
     /// The percentiles (0 to 100) and their values in nanoseconds; empty if only the mean is known

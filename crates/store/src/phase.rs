@@ -102,7 +102,8 @@ pub struct PhaseRecord {
     pub saturation_percent: Option<u32>,
 }
 
-/// A warm-up that ends when the CPU time per request has settled, within these bounds.
+/// A warm-up that ends when the CPU time per request has settled, but not before `min_ns`, and at
+/// `max_ns` at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpRecord {
     pub min_ns: u64,
@@ -310,8 +311,8 @@ pub struct Usage {
 /// The effect of a CPU limit on a component during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// The number of periods of the limit (usually 100 ms) in which the component had something to
-    /// run.
+    /// The number of the limit's periods, usually of 100 ms, in which the component had something
+    /// to run.
     pub periods: u64,
     /// The number of these periods in which the component used up its quota and had to wait for the
     /// next period.
@@ -395,8 +396,8 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// The step adds a point to the curve below the rate at which the search begins. The next rates
-    /// do not depend on this step, but the result does.
+    /// The step adds a point to the curve, at a rate below the one at which the search begins. The
+    /// next rates do not depend on this step, but the result does.
     Curve,
     /// The step finds the approximate result.
     Search,

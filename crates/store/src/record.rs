@@ -13,7 +13,7 @@ use crate::phase::PhaseRecord;
 /// The contents of `trial.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// The version of the run directory, which the writer sets.
+    /// The schema version of the run directory, which the writer sets.
     pub schema: u32,
     /// The number, block, scenario and variant label of the trial.
     pub trial: Trial,
@@ -60,8 +60,8 @@ pub struct ClockSource {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
     /// All phases were measured, and parity was tested after them. A trial of `gatebench soak` or
-    /// `gatebench flame` that the user stopped is also completed, without the parity test after the
-    /// loads.
+    /// `gatebench flame` that the user stopped also counts as completed, although parity was not
+    /// tested after its loads.
     Completed,
     /// The trial has requirements that are not supported, so nothing was started.
     NotSupported {
@@ -107,8 +107,8 @@ pub struct GatewayFacts {
     pub binary: String,
     /// SHA-256 of the program in lowercase hexadecimal digits.
     pub sha256: String,
-    /// The commands that started the gateway, with their arguments: the check, the control plane
-    /// and the gateway itself.
+    /// The commands that were run for the start, with their arguments: the check of the
+    /// configuration, the control plane and the gateway itself.
     pub commands: Vec<Vec<String>>,
     /// The rendered files, with paths relative to the trial's `gateway/` folder.
     pub rendered: Vec<FileDigest>,
@@ -187,7 +187,7 @@ impl ParityRecord {
 pub struct ParityCaseRecord {
     pub name: String,
     /// True if the response was correct, the request reached the upstream if and only if it had to,
-    /// and the upstream received a body of the required size, if the case sets one.
+    /// and, if the case requires a body size at the upstream, the body had that size.
     pub passed: bool,
     /// True if the request reached the upstream, according to the times in the response or to the
     /// upstream's ledger.
@@ -223,7 +223,7 @@ pub struct AdminRecord {
     /// The number of the scenario's routes, not counting the one that the calls change.
     pub routes: u64,
     /// The number of rounds that were begun. It may be smaller than the scenario's number, because
-    /// a failed call or the time limit ends the rounds.
+    /// a failed call or the time limit may end the rounds early.
     pub rounds: u32,
     /// The durations of the calls by kind and round, each from before the connection is opened to
     /// the end of the response.

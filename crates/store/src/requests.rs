@@ -1,5 +1,5 @@
-//! Reads and writes `requests.csv`, which contains the numbers of requests in each second and in
-//! the drain, by outcome.
+//! Reads and writes `requests.csv`, which contains the numbers of requests by outcome, in each
+//! second of a measurement and in the drain that follows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,12 +23,12 @@ pub struct RequestsRow {
     /// measurement contains the drain.
     pub second: u32,
     pub statuses: BTreeMap<u16, u64>,
-    /// Requests without a response, by the kind of error.
+    /// Requests without a complete response, by the kind of error.
     pub errors: BTreeMap<String, u64>,
     /// Responses that failed a check, by the index of the check in the scenario.
     pub checks_failed: BTreeMap<usize, u64>,
     pub failing_checks: u64,
-    /// Arrivals whose request was never sent.
+    /// Arrivals that were never sent.
     pub dropped: u64,
     /// The size of the requests that were sent in the second, in bytes.
     pub bytes_sent: u64,

@@ -72,7 +72,7 @@ pub struct SecondHistogram {
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
     place: Below,
-    /// The path of `place`.
+    /// The path of the trial's folder, derived from `place`.
     folder: PathBuf,
     pub record: TrialRecord,
 }
@@ -143,8 +143,8 @@ impl StoredTrial {
         Ok(entries.into_iter().filter_map(second).collect())
     }
 
-    /// The rows of the series, by phase in the order of the loads, and then by second. Empty for a
-    /// trial that was never measured.
+    /// The rows of the series, sorted by phase (in the order of the loads) and then by second.
+    /// Empty for a trial that was never measured.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], which names the line of an invalid row; [`StoreError::Link`],
@@ -153,9 +153,9 @@ impl StoredTrial {
         series::read(&self.place)
     }
 
-    /// The numbers of requests by outcome, by phase in the order of the loads, and then by second.
-    /// Empty for a trial that was never measured, in runs of earlier versions, and for external
-    /// load generators.
+    /// The numbers of requests by outcome, sorted by phase (in the order of the loads) and then by
+    /// second. Empty for a trial that was never measured, in runs of earlier versions, and for
+    /// external load generators.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], which names the line of an invalid row; [`StoreError::Link`],

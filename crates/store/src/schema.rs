@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// The version of the run directory that this program writes. The program reads all versions up to
-/// this one.
+/// The schema version of the run directories that this program writes. The program reads all
+/// versions up to this one.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The part of a document that all versions have in common.

@@ -16,8 +16,8 @@ pub struct SeriesRow {
     /// The second of the measurement, counted from 0.
     pub second: u32,
     pub completed: u64,
-    /// The number of requests that failed in this second, without a response or with a failed
-    /// check.
+    /// The number of requests that failed in this second, without a complete response or with a
+    /// failed check.
     pub failed: u64,
     /// The median response time in this second; `None` with fewer than 20 responses.
     pub response_p50_ns: Option<u64>,
@@ -33,11 +33,11 @@ pub struct SeriesRow {
     pub upstream: Option<SeriesUsage>,
     /// The value of the gateway's own request counter, if it was fetched in this second.
     pub own_requests: Option<u64>,
-    /// The sizes of the gateway's pools from the same metrics. The names end with the unit, as in
+    /// The sizes of the gateway's pools, from its own metrics. The names end with the unit, as in
     /// `heap_bytes` and `threads_count`.
     pub pools: BTreeMap<String, u64>,
-    /// Other figures from the same metrics, over the time since the previous fetch. The names
-    /// contain the values of labels and the unit, as in `latency.a_ns` and
+    /// Other figures from the gateway's own metrics, over the time since the previous fetch. The
+    /// names contain the values of labels and the unit, as in `latency.a_ns` and
     /// `requests.a.200_per_1000_s`.
     pub own_series: BTreeMap<String, u64>,
 }

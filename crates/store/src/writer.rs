@@ -50,7 +50,7 @@ impl RunWriter {
     }
 
     /// Resumes a run. Removes the folders of trials without a record, and sets the status to
-    /// running. Returns the records of the trials that need not be repeated, ordered by number:
+    /// `running`. Returns the records of the trials that need not be repeated, ordered by number:
     /// they have a final outcome (see [`Outcome::is_final`]), or a later attempt replaces them.
     ///
     /// # Errors

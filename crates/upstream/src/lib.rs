@@ -5,12 +5,12 @@
 //!
 //! # Precision of the times
 //! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
-//! last byte. It is later than the arrival of that byte by the time that the worker took to wake up
-//! and receive the batch of requests. All requests of a batch have the same t1. A pipelined request
-//! that has to wait for an earlier response is stamped when it is read. The time of the response,
-//! t2, is read immediately before the first bytes of the response are passed to the kernel with
-//! [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time that a
-//! request waited behind others in its batch. If a client pipelines, responses that are sent
+//! last byte. It is later than the arrival of that byte, because the worker takes some time to wake
+//! up and to receive the batch of requests. All requests of a batch have the same t1. A pipelined
+//! request that has to wait for an earlier response is stamped when it is read. The time of the
+//! response, t2, is read immediately before the first bytes of the response are passed to the
+//! kernel with [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time
+//! that a request waited behind others in its batch. If a client pipelines, responses that are sent
 //! together have the same t2. A response that is queued behind an unfinished send is stamped when
 //! it is passed to the kernel. Over TLS, t1 is read after the batch has been decrypted, and t2 is
 //! read before the response is encrypted.
@@ -23,11 +23,12 @@
 //!
 //! # Limits
 //! An upstream sets no time limit on receiving a request or sending a response. In a trial, every
-//! timeout is therefore one of the gateway or of the load generator. Bodies over HTTP/1.1 are
-//! limited to [`BODY_BYTES_MAX`], as are the request bodies that an HTTP/2 connection keeps for its
-//! responses. The pending output per connection is limited to about 128 KiB, plus, over HTTP/2, 16
-//! KiB for each stream that waits for the client's windows. The exception is `pathology`, which
-//! queues each piece of a response when it is due.
+//! timeout is therefore one of the gateway or of the load generator. Request bodies over HTTP/1.1
+//! are limited to [`BODY_BYTES_MAX`] each, and the request bodies that an HTTP/2 connection keeps
+//! for its responses are limited to [`BODY_BYTES_MAX`] in total. The pending output per connection
+//! is limited to about 128 KiB, plus, over HTTP/2, 16 KiB for each stream that waits for the
+//! client's windows. The exception is `pathology`, which queues each piece of a response when it is
+//! due.
 
 mod apps;
 mod asked;
@@ -65,7 +66,7 @@ pub use ledger::{Snapshot, WorkerCpu};
 pub use window::STREAMS;
 
 /// The maximum size, in bytes, of a requested response body, of a request body over HTTP/1.1, and
-/// of all request bodies that an HTTP/2 connection keeps (128 MiB).
+/// of the request bodies that an HTTP/2 connection keeps, taken together (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
 
 /// The names of the protocols in ALPN, in order of preference.
@@ -161,7 +162,7 @@ pub struct UpstreamConfig {
     pub kind: Kind,
     /// The address to listen on. If the port is 0, the kernel chooses a free port.
     pub listen: SocketAddr,
-    /// One pinned worker runs on each core. If there are no cores, one worker runs unpinned.
+    /// One pinned worker runs on each of these cores. If there are none, one worker runs unpinned.
     pub cores: Vec<usize>,
     /// With `None`, io_uring is used if the kernel permits it, and otherwise epoll.
     pub backend: Option<Backend>,

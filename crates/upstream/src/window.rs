@@ -159,7 +159,7 @@ impl Window {
     }
 }
 
-/// Reports whether the epoch of one owner is later than that of another. Epochs wrap around, so
+/// Reports whether the epoch in `owner` is later than the epoch in `than`. Epochs wrap around, so
 /// half of all epochs are later than any given epoch.
 fn is_later(owner: u64, than: u64) -> bool {
     (owner as u16).wrapping_sub(than as u16).cast_signed() > 0

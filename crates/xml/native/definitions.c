@@ -91,8 +91,8 @@ static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int co
     context->state = XSLT_STATE_STOPPED;
 }
 
-/* Reports whether the nodes of a document can be sorted quickly enough. Each expression sorts the
- * nodes that it selects in a single step, which cannot be interrupted. */
+/* Reports whether the nodes of a document can be sorted quickly enough. Each expression selects
+ * nodes and then sorts them in a single step, which cannot be interrupted. */
 static int can_be_put_in_order(xmlDocPtr document, unsigned long rows_max, const shim_report *report) {
     if (shim_rows(document) <= rows_max)
         return 1;

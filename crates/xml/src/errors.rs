@@ -19,7 +19,7 @@ const MESSAGES_MAX: usize = 64;
 /// A message of a library or of this crate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
-    /// libxml2's error code; 0 if the message has none, as from libxslt.
+    /// libxml2's error code; 0 for messages without one, such as those of libxslt.
     pub code: i32,
     /// The line number in the document or definition, from 1; 0 if unknown.
     pub line: u32,

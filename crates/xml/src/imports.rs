@@ -1,4 +1,4 @@
-//! Makes the documents that definitions import available while a definition is compiled.
+//! Provides the documents that a definition imports, while the definition is compiled.
 
 use std::collections::HashMap;
 use std::io;

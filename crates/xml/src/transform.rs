@@ -114,8 +114,8 @@ impl Transform {
         }
     }
 
-    /// Transforms the output of another stylesheet, whose media type and encoding remain unless
-    /// this stylesheet also sets them.
+    /// Transforms the output of another stylesheet. The output keeps its media type and encoding,
+    /// unless this stylesheet also sets them.
     fn continue_from(&self, before: Transformed) -> Result<Transformed, TransformError> {
         let (stylesheet, limits) = (&self.stylesheet, &self.limits);
         let mut document = Document::parse(&before.body, limits)?;

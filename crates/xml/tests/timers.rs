@@ -1,5 +1,5 @@
-//! Tests the timers that limit a thread's CPU time. This is a separate binary because timers are
-//! counted for the whole process.
+//! Tests the timers that limit a thread's CPU time. This is a separate binary because one test
+//! counts the timers of the whole process.
 #![allow(clippy::unwrap_used)]
 
 // Only `cpu` is used here, not `cpu_of`.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use gatebench_xml::{Budget, Document, Limits, Spent};
 use processor::cpu;
 
-/// True under valgrind, where no time is limited and reading a thread's clock ends the process.
+/// True under Valgrind, where no time is limited and reading a thread's clock ends the process.
 const IS_UNDER_VALGRIND: bool = cfg!(feature = "plain-memory");
 
 fn timers() -> usize {

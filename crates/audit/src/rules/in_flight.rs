@@ -16,8 +16,8 @@ use crate::tool::Mean;
 /// The relative tolerance for a rate and a mean that were measured over slightly different periods.
 const TOLERANCE: f64 = 0.02;
 
-/// The share of users with a request in flight below which most users were evidently not waiting
-/// for a response.
+/// If the share of users with a request in flight is smaller than this, most users were evidently
+/// not waiting for a response.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
 /// The maximum factor by which a row's number of requests in flight may differ from the median if

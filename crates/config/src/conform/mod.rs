@@ -17,7 +17,8 @@ use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
 pub(crate) use mended::mended;
 
-/// Returns every violation of the schema in `root`, and corrects misspelled and outdated keys.
+/// Checks `root` against the schema and returns every violation. Corrects misspelled and outdated
+/// keys in `root`.
 pub(crate) fn conform(
     root: &mut Node,
     schema: &Value,

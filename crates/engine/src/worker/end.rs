@@ -48,7 +48,7 @@ impl<I: Io> Worker<'_, I> {
             self.expire_all(now);
         }
         self.hand_out();
-        // Once the records of several workers are merged, they cannot be completed.
+        // The records must be completed now, before they are merged with those of other workers.
         let groups = &mut self.recorder.kept.groups;
         groups.iter_mut().for_each(Interval::complete);
         Ok(Ended {

@@ -57,8 +57,8 @@ pub(super) struct GroupState<'a> {
     pub(super) refused: bool,
     /// The number of initial connections that are not up yet.
     pub(super) missing: u32,
-    /// The times at which to open connections. In a connection-only load, the times at which places
-    /// become free.
+    /// The times at which to open connections. In a connection-only load, the times at which `free`
+    /// increases by one.
     pub(super) connects: VecDeque<u64>,
     /// The TLS context of this worker's connections; `None` for plain text.
     pub(super) tls: Option<ClientContext>,
@@ -257,7 +257,8 @@ impl<'a> GroupState<'a> {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Reports whether there is a free place that no orphan needs.
+    /// Reports whether a request can be sent now without using a connection that an orphan (see
+    /// [`Self::orphan`]) needs.
     pub(super) fn has_spare_place(&self) -> bool {
         self.free > 0 || self.idle.len() > self.orphans
     }
@@ -334,8 +335,8 @@ impl<'a> GroupState<'a> {
     }
 
     /// Returns the local address that packets to `destination` are sent from. The kernel chooses it
-    /// by the route, and no packet is sent. If there is no route, returns the address of
-    /// `destination`.
+    /// by the route, and reports it without sending a packet. If there is no route, returns the
+    /// address of `destination`.
     fn own_address(&mut self, destination: SocketAddr) -> IpAddr {
         let route = || {
             let any = match destination {

@@ -57,8 +57,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Records a connection that could not be made. Its place becomes free only after a pause, so
-    /// that the worker does not connect in a tight loop.
+    /// Records a connection that could not be made. Another one may take its place only after a
+    /// pause, so that the worker does not connect in a tight loop.
     pub(super) fn handshake_failed(
         &mut self,
         group: usize,

@@ -130,7 +130,7 @@ impl<'a, I: Io> Worker<'a, I> {
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
-            // No interval is sealed before the load begins.
+            // No interval ends before the load begins.
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,

@@ -122,8 +122,9 @@ impl<I: Io> Worker<'_, I> {
             watch_until = until;
         }
         let mut watched = now;
-        // The CPU time at the last poll that found nothing. The time from then until the next such
-        // poll was spent idly; a poll that finds something is work.
+        // The thread's CPU time after the last poll, which found nothing. If the next poll also
+        // finds nothing, the CPU time between the two was idle; a poll that finds something is
+        // work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;
@@ -169,7 +170,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     fn offer_idle(&mut self, group: usize, now: u64) {
-        // A user whose connection ended while its request waited comes first.
+        // Requests that already wait, such as those of users without a connection, come first.
         if !self.groups[group].queue.is_empty() {
             self.serve_queue(group);
         }

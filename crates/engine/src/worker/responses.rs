@@ -271,7 +271,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         }
         // A connection that carried no request has no users to keep, because its replacement starts
-        // new ones.
+        // new users.
         if connection.requests > 0 {
             group.orphan(conn);
         }

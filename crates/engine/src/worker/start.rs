@@ -76,8 +76,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Opens the connections that are due. In a connection-only load, frees the places that are due
-    /// instead.
+    /// Opens the connections that are due. In a connection-only load, does not open them, but
+    /// allows as many further connections.
     pub(super) fn open_due(&mut self, group: usize, now: u64) -> io::Result<()> {
         while let Some(at) = self.groups[group].connects.front()
             && *at <= now

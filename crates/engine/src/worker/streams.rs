@@ -199,8 +199,9 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives the next request to a stream that is free, and to parked streams if the server allows
-    /// more again. If the connection begins no more requests, lets the user of the stream think.
+    /// Gives the next request to the stream that has become free. If the server allows more streams
+    /// again, also gives requests to those that were parked (see `Http2::parked`). If the
+    /// connection begins no more requests, lets the user of the stream think.
     fn release_stream(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

@@ -148,7 +148,7 @@ impl<I: Io> Worker<'_, I> {
         self.reconnect(group, now);
     }
 
-    /// Removes users that think without a connection, up to the number of surplus places.
+    /// Removes users that think without a connection, at most `surplus` of them.
     fn remove_orphans(&mut self, group: usize, surplus: usize) {
         let (conns, state) = (&self.conns, &mut self.groups[group]);
         let mut leaving = surplus.min(state.orphans);

@@ -7,8 +7,9 @@ const SHARED_WAIT_NS: u64 = 20_000_000;
 const PAUSE_MAX_SECONDS: u32 = 64;
 
 /// Allows polling only while no other thread needs the core. If the core was shared, polling pauses
-/// for a second, and for twice as long each time this happens again. Each second of polling in
-/// which the core was not shared halves the next pause.
+/// for a second, and for twice as long each time this happens again, but for at most
+/// [`PAUSE_MAX_SECONDS`]. Each second of polling in which the core was not shared halves the next
+/// pause, which is never shorter than a second.
 #[derive(Debug)]
 pub(super) struct Watch {
     is_allowed: bool,

@@ -211,7 +211,8 @@ fn a_request_that_is_not_read_times_out() {
 
 #[test]
 fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
-    // On a busy machine, the client may read the head late, but by less than half of this pause.
+    // A client on a busy machine may read the head late. The test assumes that the delay is less
+    // than half of this pause.
     const PAUSE: Duration = Duration::from_millis(100);
     let split = |it: &mut Connection| {
         while it.request() && it.write(b"HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nab") {

@@ -23,7 +23,7 @@ fn refused(last_stream: u32) -> Vec<u8> {
     )
 }
 
-/// Makes the load use HTTP/2 for only 300 ms, because it may make no progress.
+/// Makes the load use HTTP/2 and shortens it to 300 ms, because it may make no progress.
 fn brief(load: &mut Load) {
     over_http2(load);
     load.measure = Duration::from_millis(300);

@@ -24,8 +24,8 @@ const CONNECTIONS: u32 = 4;
 const PER_CONNECTION: u64 = 7;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx, listening on one Unix socket per protocol. Unlike a port, the socket cannot be in use by
-/// another program.
+/// nginx, listening on one Unix socket per protocol. Unlike ports, these sockets cannot be in use
+/// by another program.
 struct Nginx {
     child: Child,
     folder: tempfile::TempDir,

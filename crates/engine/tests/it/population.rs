@@ -96,7 +96,8 @@ fn think_times_follow_their_distributions() {
         min: span(10),
         max: span(30),
     };
-    // The tolerances are six standard errors, which are 5.8 ÷ √20,000 and 20 ÷ √20,000.
+    // The tolerances are six standard errors of the mean. One such error is 5.8 ÷ √20,000 for the
+    // uniform think times, and 20 ÷ √20,000 for the exponential ones.
     assert!((mean(Think::Drawn(DrawnThink::Uniform(uniform))) - 20.0).abs() < 0.25);
     let exponential = ExponentialThink { mean: span(20) };
     assert!((mean(Think::Drawn(DrawnThink::Exponential(exponential))) - 20.0).abs() < 0.85);

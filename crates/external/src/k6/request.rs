@@ -110,7 +110,7 @@ pub(super) fn binary_body(request: &Request) -> Option<String> {
 
 /// Returns the parameters of a request other than its headers and timeout: one name for all its
 /// paths, and the type of body that its checks need. In a script for users, they include the status
-/// codes that the checks expect, except for a single status below 400.
+/// codes that the checks `status` and `status_in` expect, except for a `status` below 400.
 fn params(request: &Request, purpose: Purpose) -> String {
     let mut params = vec![format!("tags: {{ name: {} }}", js(&request.label()))];
     if check::need_body(request) {

@@ -92,7 +92,7 @@ impl<'a> Script<'a> {
         }
         if self.is_weighted() && self.has_partial_sources() {
             limits.express_once(
-                "every row and number in turn of data that only some requests use: in k6, the other requests skip values, because requests are drawn by weight",
+                "every value in turn from data that only some requests use: k6 draws requests by weight, and those that do not use the data skip its values",
             );
         }
         self.after += length + phase.drain.0;

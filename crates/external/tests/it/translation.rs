@@ -229,7 +229,7 @@ requests:
 
 #[test]
 fn k6_skips_no_rows_that_are_taken_in_turn() {
-    let skips = "the other requests skip values";
+    let skips = "those that do not use the data skip its values";
     let order_of = |text: &str| order(Generator::K6, &scenario(text), CLOSED, Part::Measure);
     let in_turn = order_of(KEYS).unwrap();
     let text = script(&in_turn);

@@ -100,8 +100,8 @@ pub(crate) struct Limits {
     pub(crate) drain_ns: u64,
     /// The maximum size of one collected body, in bytes.
     pub(crate) collected_max: usize,
-    /// The number of bytes held for one HTTP/2 connection (collected bodies and unread responses)
-    /// beyond which its requests wait.
+    /// The limit on the bytes held for one HTTP/2 connection (collected bodies and unread
+    /// responses). Above this limit, requests of the connection may have to wait.
     pub(crate) connection_collected_max: usize,
     /// The maximum number of client connections per worker.
     pub(crate) connections_max: usize,
@@ -215,8 +215,8 @@ pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     ConfigError::unless(found, ()).map_err(ConfigErrors)
 }
 
-/// Returns the chain of each route whose policies compile, with the route's number. Mistakes in the
-/// other routes are added to `mistakes`.
+/// Returns the compiled policies of each route, with the route's number. Routes whose policies do
+/// not compile are left out, and their mistakes are added to `mistakes`.
 fn compile(
     config: &GatewayConfig,
     mistakes: &mut Vec<ConfigError>,

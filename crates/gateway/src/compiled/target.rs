@@ -17,7 +17,7 @@ pub(crate) struct CompiledTarget {
     pub(crate) address: SocketAddr,
     /// The value of `Host` in requests from HTTP/1.0 clients that send none.
     pub(crate) authority: String,
-    /// The maximum number of idle connections to the target that each worker keeps.
+    /// The maximum number of idle connections that each worker keeps open to the target.
     pub(crate) keepalive: usize,
     /// The time for which the target is avoided after connecting to it has failed.
     pub(crate) rest_ns: u64,
@@ -28,7 +28,8 @@ impl CompiledTarget {
     /// Reports whether connections to one of the targets can be used for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same_tls = match (&self.tls, &other.tls) {
-            // A context's settings contain the CA certificates, whose file may have changed since.
+            // The settings contain the CA certificates themselves, so they differ if the file with
+            // the certificates has changed.
             (Some(tls), Some(other)) => {
                 tls.settings() == other.settings() && tls.host() == other.host()
             }

@@ -117,8 +117,8 @@ impl Mistakes {
                     let remedy = "write one or more visible ASCII characters, without spaces";
                     self.add(place, message, remedy);
                 } else if !seen.insert(key) {
-                    let message = "another consumer, or this one, has the same key";
-                    self.add(place, message, "change one");
+                    let message = "this key occurs more than once among the consumers";
+                    self.add(place, message, "change one of the keys");
                 }
             }
         }

@@ -50,8 +50,8 @@ pub struct GatewayConfig {
     /// size; if the decompressed body is larger, the client gets a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
-    /// The maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited or
-    /// validated, and responses that the client does not read. If there are more, the gateway
+    /// The limit on the bytes buffered for one HTTP/2 connection: bodies that are edited or
+    /// validated, and responses that the client does not read. Above this limit, the gateway
     /// continues to collect only the body of the connection's oldest request. If unread responses
     /// then make up more than `collected_bytes_max`, work that would add unread bytes waits until
     /// there is room.

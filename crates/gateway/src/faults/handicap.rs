@@ -1,5 +1,6 @@
 //! A known amount of extra work for each response, part of it in user code and part in system
-//! calls. It tests whether comparisons find a difference whose size is measured separately.
+//! calls. It is used to test whether comparisons find a difference whose size is measured
+//! separately.
 
 use std::hint::black_box;
 use std::os::unix::process::parent_id;

@@ -1,4 +1,4 @@
-//! Deliberate faults of a gateway, which test the code that detects faults: extra work for each
+//! Deliberate faults of a gateway, used to test the code that detects faults: extra work for each
 //! response, a leak, errors that stray into other responses, wrong metrics, and known delays.
 //!
 //! The released program contains none of them: it is built without the feature `faults` and uses

@@ -41,7 +41,7 @@ impl Collected {
         has_room
     }
 
-    /// Edits the body as JSON. An empty body is kept, whatever its framing.
+    /// Edits the body as JSON. An empty body stays empty, whatever its framing.
     pub(crate) fn edit(&mut self, plans: &[Plan]) -> Result<(), NotJson> {
         if self.body.is_empty() {
             return Ok(());

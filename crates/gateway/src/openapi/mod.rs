@@ -156,7 +156,7 @@ impl Contract {
         if are_same {
             return Ok(());
         }
-        let words = "without the text after `;`, the path may belong to another operation; leave that text out";
+        let words = "some upstreams ignore the text after `;`, so the path may belong to another operation; leave that text out";
         Err(Refusal::new(400, words))
     }
 

@@ -1,5 +1,5 @@
-//! The known ways in which upstreams read a path. Nothing is known about a route's upstream, so all
-//! of them are checked.
+//! The ways in which upstreams are known to read a path. A route's upstream may use any of these
+//! ways, so all of them are checked.
 //!
 //! - Percent-encodings are kept, decoded once, or decoded again if decoding creates new ones.
 //!   Encoded slashes and backslashes are decoded with the rest, or kept.
@@ -10,8 +10,9 @@
 //!   at an encoded NUL, `?` or `#`.
 //! - Dot segments are resolved (RFC 3986 5.2.4), or are ordinary segments.
 //!
-//! Programs apply these steps in any order, so each result is processed again. Overlong UTF-8 is
-//! refused: no path needs it, and some programs decode it as ASCII.
+//! Different programs apply these steps in different orders, so each step is also applied to the
+//! results of the others. Overlong UTF-8 is refused: no path needs it, and some programs decode it
+//! as ASCII.
 
 use std::collections::BTreeSet;
 

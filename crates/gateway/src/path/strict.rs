@@ -9,7 +9,7 @@ const NOT_IN_PATH: u8 = 1;
 const NOT_IN_QUERY: u8 = 2;
 /// A slash or a dot. Two of these in a row, such as `//` or `/.`, require a full check.
 const CUT: u8 = 4;
-/// Even one of these requires a full check: `%` and `;`.
+/// A `%` or `;`. Even one of these requires a full check.
 const MARK: u8 = 8;
 const QUERY: u8 = 16;
 

@@ -13,7 +13,8 @@ use crate::openapi::Contract;
 use crate::redis::RedisLimit;
 use crate::soap::{Soap, Surroundings};
 
-/// Compiles chains, and numbers the caches, the Redis limits and the responses that they use.
+/// Compiles chains, and assigns numbers to the caches, the Redis limits and the responses that they
+/// use.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, indexed by cache

@@ -24,8 +24,8 @@ use rate::RateLimiter;
 
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
-    /// The policies that check the head of a request or respond to it, in order, except for
-    /// `redis`.
+    /// The policies that check the head of a request or respond to it, in order. The limit in
+    /// `redis` is not among them.
     stages: Vec<Stage>,
     pub(crate) request_headers: HeaderProgram,
     pub(crate) response_headers: HeaderProgram,
@@ -73,8 +73,8 @@ pub(crate) struct Request<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
-    /// The verdict that the response reports: of the last rate limit that reports its state or
-    /// refuses the request, or of the first limit if there is none.
+    /// The verdict that the response reports: that of the last rate limit that reports its state or
+    /// refuses the request, or that of the first limit if no limit does either.
     pub(crate) standing: Option<Standing>,
     /// The index of the mock that responds to the request, unless a check of the body refuses it.
     pub(crate) mock: Option<usize>,
@@ -96,7 +96,8 @@ impl Notes {
 }
 
 impl Chain {
-    /// Continues the rate limit counts of the route's previous chain.
+    /// Continues the counts of the rate limits in `before`, the route's chain in the previous
+    /// configuration.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         let mut limiters = before.stages.iter().filter_map(|stage| match stage {
             Stage::RateLimit(limiter) => Some(limiter),
@@ -262,7 +263,8 @@ impl Stage {
                 let cache = &mut caches[verifier.cache];
                 match verifier.judge(token, consumers, cache, now_ns) {
                     Some(consumer) => {
-                        // The token may name no consumer, but an earlier policy may have.
+                        // If the token names no consumer, the one that an earlier policy found
+                        // is kept.
                         notes.consumer = consumer.or(notes.consumer);
                         None
                     }

@@ -28,7 +28,7 @@ impl From<Box<Refusal>> for Refused {
     }
 }
 
-/// The progress of the policies on a message.
+/// The state of a message that policies process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Edited {

@@ -264,7 +264,8 @@ impl Exchange {
     }
 
     /// Queues the head on a connection to the route's upstream or, if a policy needs the whole
-    /// request, keeps it until the request is complete. Before a mock, collects only the body.
+    /// request, keeps it until the request is complete. If a mock will respond, collects only the
+    /// body.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
@@ -461,7 +462,7 @@ impl Exchange {
         edited: Result<Edited, Refused>,
         core: &mut Core<I>,
     ) {
-        // The policies may have taken long, and the upstream's timeout starts only now.
+        // The policies may have taken a long time, and the upstream's timeout starts only now.
         core.note_time();
         match edited {
             Ok(Edited::Done) => {}

@@ -1,6 +1,7 @@
-//! The access log, with one line for each request: when its response is queued completely, or when
-//! it is aborted (499). It is written to standard output every 0.5 s, or when the buffer is half
-//! full. If nothing reads standard output, the worker blocks.
+//! The access log. It gets one line for each request, when the response is completely queued or the
+//! request is aborted (499). The lines are buffered and written to standard output every 0.5 s, or
+//! earlier if the buffer is more than half full. If nothing reads standard output, the worker
+//! blocks.
 
 use std::io::Write;
 

@@ -150,8 +150,8 @@ impl Origin {
         };
         let plain = self.outbox.queue();
         if !plain.is_empty() {
-            // An error means that the keys are used up. The target then does not receive the whole
-            // request, so the request fails.
+            // An error means that the session's keys may encrypt no more bytes. The target then
+            // does not receive the whole request, so the request fails.
             let _ = tls.session.send(plain, tls.wire.queue());
             plain.clear();
         }

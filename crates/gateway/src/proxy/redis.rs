@@ -20,7 +20,7 @@ use super::worker::Worker;
 use crate::message::{Choice, Standing};
 use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 
-/// The verdict of a limit on a request, or the setting that applies while Redis is unavailable.
+/// A limit's verdict on a request, or the setting that applies while Redis is unavailable.
 type Verdict = Result<Standing, WithoutRedis>;
 
 impl Exchange {
@@ -207,7 +207,7 @@ impl<I: Io> Worker<I> {
             }
             Event::EndOfStream { .. } => {
                 if link.is_asked() {
-                    link.complain("Redis closed the connection; read its log");
+                    link.complain("Redis closed the connection; read the log of the Redis server");
                 }
                 self.link_broke(at);
             }

@@ -18,7 +18,8 @@ const VALUE_BYTES_MAX: usize = 256;
 /// one count.
 const KEYS_MAX: usize = 65_536;
 
-/// The minimum interval between two searches of a worker's full counts for keys to drop.
+/// The minimum interval, in nanoseconds, between two searches for keys that a worker can drop to
+/// make room for others.
 const SWEEP_EACH_NS: u64 = 1_000_000_000;
 
 /// The Redis server that keeps the counts of a limit. Limits with different timeouts do not share a

@@ -290,7 +290,7 @@ fn parameters() -> Vec<Vector> {
         let head = format!("GET /api{target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{lines}\r\n");
         let mut seen = Seen::new(target, "");
         if target.contains('%') {
-            // The gateway may decode text before it forwards it.
+            // The gateway may forward encoded text in decoded form.
             seen.target = None;
         }
         vector(&head, seen, fate)

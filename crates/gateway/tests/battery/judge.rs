@@ -202,7 +202,7 @@ fn is_all(expected: &[Seen], found: &[Seen]) -> bool {
     expected.len() == found.len() && is_among(found, expected)
 }
 
-/// Reports whether the responses have the targets of the requests, in order. An unknown target
+/// Reports whether the responses name the targets of the requests, in order. An unknown target
 /// matches any other.
 fn are_in_order(expected: &[Seen], heard: &Heard) -> bool {
     let mut pairs = expected.iter().zip(&heard.responses);

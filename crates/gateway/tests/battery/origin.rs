@@ -58,7 +58,7 @@ impl Origin {
     /// Returns everything that was received. Call it after the gateway and its connections have
     /// ended.
     pub fn records(&self) -> Vec<Record> {
-        // Connections are accepted in order: those of the gateway arrived before the fence.
+        // Connections are accepted in order, so those of the gateway are accepted before this one.
         let mut fence = TcpStream::connect(self.address).unwrap();
         fence.write_all(FENCE).unwrap();
         fence.read_exact(&mut [0]).unwrap();

@@ -31,7 +31,8 @@ fn configuration(origin: SocketAddr, policies: &Value, more: &Value) -> Value {
     config
 }
 
-/// Policies with a contract that is slow to check, and a body of `count` + 1 strings for it.
+/// Returns policies with a contract that takes long to check, and a body of `count` + 1 strings
+/// that is checked against the contract.
 fn long_work(count: usize) -> (Value, String) {
     let lengths: Vec<Value> = (100..160).map(|most| json!({"maxLength": most})).collect();
     let schema = json!({"type": "array", "items": {"allOf": lengths}});

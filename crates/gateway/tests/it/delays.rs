@@ -9,8 +9,8 @@ use gatebench_net::trace::{NONCE_HEADER, TIMES_HEADER, Times};
 use gatebench_upstream::Kind;
 use serde_json::json;
 
-/// Sends a request. Returns two times in nanoseconds: from sending the request to its arrival at
-/// the upstream, and from the upstream's response to the complete response at the client.
+/// Sends a request. Returns two durations in nanoseconds: until the request arrives at the
+/// upstream, and from the upstream's response until the client has received all of it.
 fn halves(client: &mut crate::common::Client) -> (u64, u64) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nonce = NEXT.fetch_add(1, Ordering::Relaxed);

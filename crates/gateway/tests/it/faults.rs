@@ -1,4 +1,4 @@
-//! Tests the parsing of deliberate faults from command-line arguments, and that extra work takes
+//! Tests that deliberate faults are parsed from command-line arguments, and that extra work takes
 //! time.
 
 use gatebench_gateway::{Handicap, Leak};

@@ -407,7 +407,7 @@ fn a_mock_responds_only_to_bodies_that_an_earlier_document_allows() {
                 assert_eq!(response.status, status, "{policies} {body}");
                 assert_eq!(response.body == b"Hello", status == 200);
             }
-            // The client is asked for the body only if it is checked.
+            // The client is asked for the body only if the body is checked.
             client.send(
                 format!("{head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n").as_bytes(),
             );

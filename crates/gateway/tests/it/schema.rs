@@ -1,5 +1,6 @@
-//! Tests that the JSON Schema for editors and the reader of files accept the same configurations.
-//! Rules that a schema cannot express are listed here by name.
+//! Tests that the JSON Schema, which text editors use, and the reader, which parses configuration
+//! files, accept the same configurations. Rules that a schema cannot express are listed here by
+//! name.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ const EXEMPT: [(&str, &[&str]); 9] = [
         &[
             "there is another ",
             "another route has the path",
-            "has the same key",
+            "occurs more than once",
         ],
     ),
     ("a reference to a missing part", &["there is no upstream "]),
@@ -282,7 +283,7 @@ impl Change {
     }
 }
 
-/// The verdict on a file, if schema and reader agree or differ only by an exemption.
+/// The verdict on a file, if the schema and the reader agree or differ only by an exemption.
 struct Verdict {
     is_read: bool,
     exempt: Option<&'static str>,

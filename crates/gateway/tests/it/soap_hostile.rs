@@ -145,7 +145,7 @@ fn malicious_bodies_get_faults() {
             "{message}"
         );
     }
-    // If Content-Type and the document name different encodings, the document's applies.
+    // If Content-Type and the document specify different encodings, that of the document applies.
     let latin = GOOD.replace('5', "\u{e9}").replacen(
         "<soap",
         "<?xml version='1.0' encoding='ISO-8859-1'?><soap",

@@ -1,5 +1,5 @@
-//! Tests upstreams with several targets, some of which refuse connections, the timeouts and
-//! upstreams of individual routes, and API keys in queries.
+//! Tests the timeouts and upstreams of individual routes, API keys in queries, and upstreams with
+//! several targets, some of which refuse connections.
 
 use std::net::{SocketAddr, TcpListener};
 

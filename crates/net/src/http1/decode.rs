@@ -289,7 +289,7 @@ impl Decoder {
         }
     }
 
-    /// Returns `head`, or [`Step::Informational`] if the facts are those of a 1xx response.
+    /// Returns `head`, or [`Step::Informational`] if the status in `facts` is 1xx.
     fn accept<'i>(&mut self, facts: HeadFacts, head: Step<'i>) -> Result<Step<'i>, ProtocolError> {
         if self.role == Role::Response && facts.status < 200 {
             return self.pass_informational(facts.status);

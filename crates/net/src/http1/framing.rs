@@ -31,8 +31,8 @@ pub(super) struct FieldFacts {
 }
 
 impl FieldFacts {
-    /// Creates the facts of a response. `bodyless` is true if the response cannot have a body,
-    /// regardless of its fields (RFC 9112 6.3 item 1).
+    /// Begins the record of a response's fields. `bodyless` is true if the response cannot have a
+    /// body, regardless of its fields (RFC 9112 6.3 item 1).
     pub(super) fn of_response(bodyless: bool) -> Self {
         Self {
             ignore_length: bodyless,

@@ -1,4 +1,4 @@
-//! Header blocks encoded once and sent many times.
+//! Header blocks that are encoded once and sent many times.
 
 use std::borrow::Cow;
 

@@ -65,7 +65,7 @@ pub(super) struct PartialBlock {
 /// The part of the connection that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
-    /// The client's preface, after this number of its bytes.
+    /// The client's preface, of which this number of bytes has arrived.
     Preface(usize),
     Frame,
     Data(IncomingData),

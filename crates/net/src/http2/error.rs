@@ -61,7 +61,7 @@ pub enum ProtocolError {
     StreamEnded { frame: FrameType, stream: u32 },
     /// A new stream whose number is even, or not higher than all previous ones (RFC 9113 5.1.1).
     #[error(
-        "stream {stream} was opened after stream {last}, but stream numbers must be odd and ascend"
+        "stream {stream} was opened after stream {last}, but stream numbers must be odd and rising"
     )]
     StreamNumber { stream: u32, last: u32 },
     /// PUSH_PROMISE, which clients may not send and which we disabled for servers (RFC 9113 8.4).
@@ -151,7 +151,7 @@ pub enum StreamError {
     #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]
     WindowOverflow,
     /// A PRIORITY frame whose length is not five bytes (RFC 9113 6.3).
-    #[error("a PRIORITY frame does not have five bytes")]
+    #[error("the length of a PRIORITY frame is not five bytes")]
     PriorityLength,
 }
 
@@ -185,7 +185,7 @@ pub enum Malformed {
     )]
     ConnectionField,
     /// TE with a value other than `trailers` (RFC 9113 8.2.2).
-    #[error("the value of TE is not trailers")]
+    #[error("TE has a value other than trailers")]
     Te,
     /// A pseudo-header field that is not defined (RFC 9113 8.3).
     #[error("the message has an unknown pseudo-header field")]

@@ -85,7 +85,7 @@ impl FieldKind {
         }
     }
 
-    /// The kind of a field, given the kind of its name and its value (RFC 9113 8.2.1, 8.2.2).
+    /// The kind of a field with this value; `self` is the kind of its name (RFC 9113 8.2.1, 8.2.2).
     #[inline]
     pub(super) fn with_value(self, value: &[u8]) -> Self {
         let forbidden = value.iter().fold(false, |found, &byte| {

@@ -17,8 +17,8 @@ pub struct Limits {
     pub block_bytes: usize,
     /// Number of CONTINUATION frames in a header block. Default 16.
     pub continuations: u32,
-    /// Size of the decoded fields of a block in bytes, with 32 added for each (RFC 9113 6.5.2).
-    /// Default 64 KiB.
+    /// Size of the decoded fields of a block in bytes, with 32 added for each field (RFC 9113
+    /// 6.5.2). Default 64 KiB.
     pub list_bytes: usize,
     /// Number of informational (1xx) responses before a final one. Default 16.
     pub informational: u32,

@@ -3,7 +3,8 @@
 //! ```
 //! use gatebench_net::http2::{Block, Client, Event, Limits, ProtocolError, Settings};
 //!
-//! /// Sends as many requests as fit and returns the number of responses with status 200.
+//! /// Counts the responses with status 200 in `received`, and sends as many requests as the
+//! /// connection allows.
 //! fn turn(
 //!     client: &mut Client,
 //!     block: &Block,

@@ -74,7 +74,7 @@ impl Server {
         }
     }
 
-    /// Continues the body of a response.
+    /// Sends the next part of a response's body, which is the last one if `ends`.
     pub fn send(&mut self, stream: StreamId, body: &[u8], ends: bool, out: &mut Vec<u8>) {
         self.connection.send_body(stream, body, ends, out);
     }

@@ -42,8 +42,8 @@ pub(super) struct Unsent {
     pub(super) sent: usize,
     /// True if the stream ends after these bytes.
     pub(super) ends: bool,
-    /// True if the slot is in the queue of waiting slots, perhaps since an earlier stream used the
-    /// slot.
+    /// True if the slot is in the queue of waiting slots. An earlier stream in the slot may have
+    /// left it there.
     pub(super) queued: bool,
 }
 

@@ -29,7 +29,7 @@ pub enum Verify {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
     pub verify: Verify,
-    /// The name for SNI and certificate verification; `None` for the host.
+    /// The name for SNI and certificate verification; if `None`, the host is used.
     pub server_name: Option<String>,
     /// The offered protocols in order of preference, for example `http/1.1`; none if empty.
     pub alpn: Vec<Vec<u8>>,

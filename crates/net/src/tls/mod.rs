@@ -50,7 +50,8 @@ impl Version {
         }
     }
 
-    /// Parses a number as [`Version::as_str`] returns it; `None` for any other text.
+    /// Parses a version number in the form that [`Version::as_str`] returns; `None` for any other
+    /// text.
     pub fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == number)
     }

@@ -109,7 +109,7 @@ impl Identity {
                     "the first certificate does not match the key in {}",
                     self.key.name
                 ),
-                "give the key of that certificate, and the chain in order, beginning with the server's own certificate",
+                "give the key of that certificate, or a chain that begins with the certificate of that key",
             ),
             rustls::Error::InvalidCertificate(error) => self.chain.unusable(
                 error.to_string(),

@@ -9,8 +9,8 @@ pub(super) struct Conn {
     /// The address to connect to; boxed because it must not move while the kernel reads it.
     pub(super) peer: Option<Box<SocketAddrStorage>>,
     pub(super) sending: Option<Sending>,
-    /// The number of operations of this connection, except cancellations, whose last completion has
-    /// not arrived.
+    /// The number of this connection's operations whose last completion has not arrived, without
+    /// counting cancellations.
     pub(super) outstanding: u8,
     pub(super) receiving: bool,
     pub(super) paused: bool,

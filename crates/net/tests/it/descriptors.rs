@@ -11,8 +11,8 @@ const CHILD: &str = "GATEBENCH_DESCRIPTORS_CHILD";
 
 const PEERS: usize = 3;
 
-/// The time that the child watches the loop without a free descriptor: several times the time that
-/// a listener rests.
+/// The time for which the child, without a free descriptor, watches the loop: several times as long
+/// as a listener rests.
 const WATCHED_NS: u64 = 300_000_000;
 
 #[test]

@@ -135,7 +135,8 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
 }
 
 /// Estimates the share of random orders of blocks whose best split is at least as good as `seen`.
-/// Within the best tenth of the orders, the share is assumed to fall exponentially.
+/// Within the best tenth of the orders, the share is assumed to fall exponentially as the
+/// statistic of the split grows.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {

@@ -38,8 +38,8 @@ const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 /// be small merely because memory is taken from the system in large steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
-/// A longer run is not suggested if it would have to be more than this many times as long, and
-/// longer than a month.
+/// A longer run is not suggested if it would have to be more than this many times as long as the
+/// present one, and longer than a month.
 const LONGER_MAX: f64 = 1_000.0;
 const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 
@@ -109,8 +109,9 @@ pub enum LeakVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// The series is too short: it does not have ten windows that are longer than a tooth or the
-    /// correlation time, or fewer than eight of the minima are independent.
+    /// The series is too short: it does not have ten windows that are longer than a tooth (or,
+    /// without teeth, than the correlation time), or fewer than eight of the minima are
+    /// independent.
     TooShort,
     /// The growth of the series slows down and may no longer exceed the bound, like that of a cache
     /// that fills. The growth of a leak may slow down, too.

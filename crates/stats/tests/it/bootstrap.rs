@@ -113,6 +113,7 @@ fn the_interval_has_its_stated_coverage() {
             (low..=high).contains(&1.0)
         })
         .count();
-    // If the true coverage is 0.93, one test run in 360 covers fewer than 50 of 60.
+    // If the true coverage is 0.93, fewer than 50 of 60 intervals contain the mean in one test run
+    // of 360.
     assert!(covered >= 50, "{covered} of 60");
 }

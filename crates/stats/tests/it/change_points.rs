@@ -96,7 +96,7 @@ fn a_change_is_found_in_at_most_five_percent_of_histories_without_one() {
     });
     let wrong = wrong.count();
     println!("{wrong} of 400");
-    // If the true share is 5 %, one test run in thirty finds more than 28.
+    // If the true share is 5 %, one test run in thirty finds changes in more than 28 series.
     assert!(wrong <= 28, "{wrong} of 400");
 }
 

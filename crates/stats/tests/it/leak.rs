@@ -124,8 +124,8 @@ fn memory_without_a_leak_raises_few_alarms() {
     for (kind, memory) in KINDS {
         // A bound near zero is the hardest case, because any chance growth may exceed it.
         let ([alarms, ..], _) = shares(memory, 1.0, 0.0, 1e-6, 60);
-        // If the true share of a kind is 5 %, more than 7 of 60 are found in one test run of a
-        // hundred.
+        // If the true share of a kind is 5 %, more than 7 of 60 series raise an alarm in one test
+        // run of a hundred.
         assert!(alarms <= 7.5 / 60.0, "{kind}: {alarms}");
     }
 }

@@ -53,7 +53,7 @@ fn parameters(law: Law) -> [f64; 3] {
 
 #[test]
 fn published_measurements_have_scipys_parameters() {
-    // With scipy 1.17.1, where p is the number of cores and x is the throughput:
+    // Computed with SciPy 1.17.1, where p is the number of cores and x is the throughput:
     //   A = np.stack([np.ones_like(p), p - 1, p * (p - 1)], 1) * (x / p)[:, None]
     //   a, b, c = scipy.optimize.nnls(A, np.ones(len(p)))[0]; print(1 / a, b / a, c / a)
     for (data, expected) in [
@@ -168,8 +168,8 @@ fn intervals_have_their_stated_coverage() {
         });
         let covered = covered.count();
         println!("{repeats} repeats, {predicted} cores: {covered} of 150");
-        // If the true share of a case is 95 %, fewer than 135 are covered in four test runs of a
-        // thousand.
+        // If the true coverage is 95 %, the probability that fewer than 135 of the 150 intervals
+        // contain the true value is four in a thousand.
         assert!(
             covered >= 135,
             "{repeats} repeats, {predicted} cores: {covered} of 150"

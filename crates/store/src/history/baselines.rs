@@ -17,8 +17,8 @@ pub const FILE: &str = "baselines.json";
 pub struct Baselines {
     /// The schema version of the file.
     schema: u32,
-    /// The directories of the runs, by the name of their baseline. Directories in the folder are
-    /// relative, so that the folder can be moved; others are absolute.
+    /// The paths of the run directories, by the name of their baseline. Paths of directories in the
+    /// folder are relative, so that the folder can be moved; the others are absolute.
     #[serde(default)]
     pub baselines: BTreeMap<String, Vec<PathBuf>>,
 }

@@ -86,11 +86,11 @@ pub struct CellEntry {
     /// The unit of the metric, as named in JSON reports.
     pub unit: String,
     pub higher_is_better: bool,
-    /// The median of the blocks; 0 if there are none.
+    /// The median of the blocks' values; 0 if there are none.
     pub value: f64,
-    /// The smallest value of a block; 0 if there are none.
+    /// The smallest of the blocks' values; 0 if there are none.
     pub min: f64,
-    /// The largest value of a block; 0 if there are none.
+    /// The largest of the blocks' values; 0 if there are none.
     pub max: f64,
     /// The number of blocks with a value; 0 if the gateway invalidated all blocks.
     pub blocks: u32,

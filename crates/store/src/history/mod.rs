@@ -1,5 +1,5 @@
-//! The history of a folder of runs: an index in SQLite, which saves reading every run again, and
-//! the baselines that the user has named.
+//! The history of a folder of runs: an index in SQLite, which makes it unnecessary to read every
+//! run again, and the baselines that the user has named.
 //!
 //! The run directories are authoritative. The index can be deleted at any time and is then rebuilt.
 //! The baselines cannot be rebuilt, so they are in a separate file.

@@ -134,7 +134,7 @@ fn a_run_counts_once_in_a_baseline() {
     let expected = [PathBuf::from("a"), PathBuf::from("b")];
     assert_eq!(known.baselines["main"], expected);
 
-    // An earlier version wrote a run as often as it was named.
+    // An earlier version stored a run once for each time that it was named.
     let runs = serde_json::json!(["a", a, "b", "./a"]);
     let text = serde_json::json!({"schema": 1, "baselines": {"main": runs}}).to_string();
     fs::write(folder.path().join(BASELINES_FILE), text).unwrap();

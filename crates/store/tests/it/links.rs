@@ -22,7 +22,7 @@ fn files_that_may_contain_keys_are_private() {
     assert_eq!(mode("trials/0001-proxy-json-nginx-b1/trial.json"), 0o600);
 }
 
-/// Opens run directories that contain one link, as another user might prepare them.
+/// Opens run directories, each with one link that another user might have placed there.
 #[test]
 fn no_link_in_a_run_directory_is_followed() {
     let trial = "trials/0001-proxy-json-nginx-b1";

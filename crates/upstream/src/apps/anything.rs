@@ -35,8 +35,8 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     )
 }
 
-/// Writes the client's address as a gateway reports it in X-Forwarded-For; an empty string without
-/// this field.
+/// Writes the client's address as a gateway reports it in X-Forwarded-For, or an empty string if
+/// the request has no such field.
 pub(super) fn write_origin(out: &mut Vec<u8>, asked: &Asked<'_>) {
     json::write_bytes(out, asked.field("X-Forwarded-For").unwrap_or_default());
 }

@@ -20,9 +20,9 @@ const XML_BODY: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 const RESOURCES: &[u8] = br#"[{"id":"1","name":"resource 1"},{"id":"2","name":"resource 2"},{"id":"3","name":"resource 3"}]"#;
 
 const NO_TIME: &str =
-    "upstream: X-Slowdown-From is not a time; write 2026-01-31T12:00:00Z (RFC 3339)\n";
+    "upstream: X-Slowdown-From is not a time; write it like 2026-01-31T12:00:00Z (RFC 3339)\n";
 
-const NO_DURATION: &str = "upstream: the duration is invalid; write 250us, 100ms or 1.5s\n";
+const NO_DURATION: &str = "upstream: the duration is invalid; write it like 250us, 100ms or 1.5s\n";
 
 pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Response {
     let mut response = route(asked, scratch);
@@ -42,7 +42,7 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
         return Ok(0);
     };
     let delay_ns = parse_duration_ns(delay)
-        .ok_or("upstream: X-Delay is not a duration; write 250us, 100ms or 1.5s\n")?;
+        .ok_or("upstream: X-Delay is not a duration; write it like 250us, 100ms or 1.5s\n")?;
     let percent = asked
         .text("X-Delay-Percent")
         .map_or(Some(100), |text| text.parse().ok())
@@ -58,7 +58,7 @@ fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
         return Ok(0);
     };
     let slowdown_ns = parse_duration_ns(slowdown)
-        .ok_or("upstream: X-Slowdown is not a duration; write 250us, 100ms or 1.5s\n")?;
+        .ok_or("upstream: X-Slowdown is not a duration; write it like 250us, 100ms or 1.5s\n")?;
     let has_begun = match asked.text("X-Slowdown-From") {
         None => true,
         Some(from) => {

@@ -308,7 +308,7 @@ impl<'a> Words<'a> {
             name,
             default,
             |value| value.parse().ok(),
-            "a whole number; write 100",
+            "a whole number; write a number such as 100",
         )
     }
 

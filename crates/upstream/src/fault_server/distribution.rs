@@ -3,7 +3,7 @@
 
 use crate::random::Random;
 
-/// The shape of the Pareto distribution: the tail is heavy, but mean and variance exist.
+/// The shape of the Pareto distribution: the tail is heavy, but the mean and the variance exist.
 const PARETO_SHAPE: f64 = 2.5;
 
 /// A distribution of service times with a given mean.

@@ -50,7 +50,8 @@ impl Drop for Engine {
     }
 }
 
-/// Returns the path of the number file that helper.py expects next to its socket.
+/// Returns the path of the file for the current order's number, which helper.py expects next to its
+/// socket.
 fn number_file(address: &Path) -> PathBuf {
     address.with_extension("at")
 }

@@ -41,7 +41,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<Background<Chore>> 
 }
 
 fn replace(shared: &Shared, at: usize) {
-    // Dropping the helper also ends one that hangs.
+    // Dropping the helper ends its process even if the process hangs.
     *locked(&shared.slots[at].helper) = None;
     while !shared.is_over.load(Ordering::Acquire) && !is_replaced(shared, at) {
         sleep(REST);

@@ -137,7 +137,7 @@ impl<'a> Chain<'a, '_> {
     }
 
     /// Runs a check of the tree. If the check fails on a tree that was not parsed from text,
-    /// repeats it on the parsed text, because the message needs line numbers.
+    /// repeats it on the parsed text, because the error message needs line numbers.
     fn with_lines(
         &mut self,
         check: impl Fn(&Document) -> Result<(), (Culprit, String)>,

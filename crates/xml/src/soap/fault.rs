@@ -171,7 +171,7 @@ fn json(trouble: &Trouble<'_>) -> String {
     body
 }
 
-/// Replaces quotes with apostrophes and angle brackets with words, as clients expect, escapes
+/// Replaces quotes with apostrophes, and angle brackets with words, as clients expect. Escapes
 /// ampersands, and omits carriage returns and characters that XML cannot contain.
 fn for_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

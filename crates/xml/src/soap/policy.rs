@@ -123,7 +123,8 @@ impl SoapPolicy {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut *current, fresh).definitions;
         drop(current);
-        // Free the old definitions here, rather than in the message that happens to use them last.
+        // Free the old definitions on this thread, rather than on the thread of the message that
+        // happens to use them last.
         let waited = Instant::now();
         while Arc::strong_count(&old) > 1 && waited.elapsed() < LAST_USE_MAX {
             std::thread::sleep(Duration::from_millis(1));

@@ -71,7 +71,9 @@ fn print_report(all: &[Taken]) {
     let count = |verdict| all.iter().filter(|one| one.verdict == verdict).count();
     let longest = all.iter().max_by_key(|one| one.time).unwrap();
     let largest = all.iter().max_by_key(|one| one.growth).unwrap();
-    println!("| tried | correctly rejected | correctly passed | wrong | longest | largest |");
+    println!(
+        "| tried | correctly rejected | correctly passed | wrong | longest time | most memory |"
+    );
     println!(
         "|--:|--:|--:|--:|---|---|\n| {} | {} | {} | {} | {} ms ({}) | {} MiB ({}) |",
         all.len(),
@@ -118,8 +120,8 @@ fn no_message_takes_more_time_or_memory_than_allowed() {
     assert!(beyond.is_empty(), "{beyond:?}");
 }
 
-/// libxml2 compares each node that a step to a parent or an ancestor finds with all nodes found
-/// before, without allocating memory.
+/// In a step to a parent or an ancestor, libxml2 compares each node that it finds with all nodes
+/// found before, without allocating memory.
 #[test]
 fn steps_to_the_parents_of_many_nodes_end_at_the_time_limit() {
     if cfg!(feature = "plain-memory") {

@@ -14,8 +14,8 @@ use crate::processor::cpu;
 use crate::shapes::{self, BODY_BYTES, Way, Ways};
 use crate::{GROWTH_MAX, TIME_MAX, alone};
 
-/// The number of messages that are kept for each way of processing: the slowest so far and some of
-/// the largest.
+/// The maximum number of messages that are kept for each way of processing: the slowest so far, and
+/// some of those that take the most memory.
 const KEPT: usize = 24;
 
 /// The strings that mutations insert: parts of markup, especially those that are expensive to
@@ -185,9 +185,9 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps a message. If [`KEPT`] messages are kept for its way of processing, the message may
-    /// replace the fastest of them. To do so, it must be slower, or larger and above half of the
-    /// memory limit.
+    /// Keeps a message. If [`KEPT`] messages are already kept for its way of processing, the
+    /// message replaces the fastest of them if it is slower, or if it takes more memory than the
+    /// fastest and more than half of the memory limit. Otherwise, the message is dropped.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;
         let count = self.kept.iter().filter(of_way).count();

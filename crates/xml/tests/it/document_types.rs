@@ -52,7 +52,7 @@ fn document_types() -> [String; 8] {
 }
 
 /// Asserts that a document is rejected for its document type, and that nothing in the type is read.
-/// Otherwise, the last of the types would cause another error.
+/// If the type were read, the last one of [`document_types`] would cause another error.
 fn assert_unread(bytes: &[u8], shown: &str) {
     let why = refused(bytes);
     let shown = &shown[..shown.len().min(80)];

@@ -84,7 +84,7 @@ fn characters_are_replaced_or_removed() {
         ("aba", "aab", "xyz", "xzx"),
         ("aba", "baa", "x", "x"),
         ("\u{e9}\u{e8}", "\u{e9}\u{e9}\u{e8}", "xyz", "xz"),
-        // Characters of one to four bytes in either list.
+        // Either list may contain characters of one to four bytes.
         ("aou", "aou", "\u{e4}\u{f6}\u{fc}", "\u{e4}\u{f6}\u{fc}"),
         ("Gr\u{fc}\u{df}e", "\u{fc}\u{df}", "us", "Gruse"),
         ("1\u{20ac}2", "\u{20ac}", "", "12"),
@@ -100,7 +100,7 @@ fn characters_are_replaced_or_removed() {
             "123456",
             "654321",
         ),
-        // Characters that begin or end with the same bytes.
+        // Characters that begin or end with the same bytes are distinguished.
         ("\u{df}\u{ff}", "\u{c3}\u{bf}\u{9f}", "xyz", "\u{df}\u{ff}"),
         (
             "\u{100}\u{200}\u{1000}",

@@ -1,4 +1,5 @@
-//! Tests definitions in several parts, and the times at which they are compiled.
+//! Tests definitions that consist of several parts, and the times at which definitions are
+//! compiled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Tests XSLT 3.0 transformations in helpers. Results must equal those of SaxonC's Python
+//! Tests XSLT 3.0 transformations in helper processes. Results must equal those of SaxonC's Python
 //! interface, and other messages must still be transformed after a message has ended its helper.
 
 use std::fs;
@@ -231,8 +231,8 @@ fn helpers_serve_threads_at_once_and_forget_dropped_stylesheets() {
     });
 }
 
-/// Sends all orders without waiting for results, and returns the helper's results until it ends or
-/// has sent all of them.
+/// Sends all orders without waiting for results, and returns the results that arrive until the
+/// helper ends or has sent all of them.
 fn responses(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
     let bytes: Vec<&[u8]> = orders.iter().map(|order| order.bytes.as_slice()).collect();

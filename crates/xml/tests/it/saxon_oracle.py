@@ -1,4 +1,4 @@
-"""Transforms each document of a folder with SaxonC's Python interface and its own parser."""
+"""Parses and transforms each document of a folder with SaxonC, using its Python interface."""
 import sys
 from pathlib import Path
 

@@ -3,11 +3,11 @@
 
 use gatebench_xml::{Document, Limits};
 
-/// The number of spaces after a document, which are meaningless but make the document too large to
-/// be read in place.
+/// The number of spaces that are added after a document. They have no meaning, but make the
+/// document too large to be read in place.
 const PADDING: usize = 9 << 10;
 
-/// Returns the canonical text and the line of each element, or the error.
+/// Returns the canonical form of a document and the lines of its elements, or the error.
 fn read(bytes: &[u8]) -> Result<(String, Vec<u32>), String> {
     let document =
         Document::parse(bytes, &Limits::default()).map_err(|complaints| complaints.to_string())?;

@@ -322,7 +322,8 @@ fn half_a_preface(address: SocketAddr) -> Result<End, String> {
     }
 }
 
-/// Sends settings that allow this many bytes on each stream, and many requests for a long response.
+/// Sends settings that allow this many bytes on each stream, and then many requests for a long
+/// response.
 fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, String> {
     let mut stream = open(address)?;
     let window = frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, bytes]);

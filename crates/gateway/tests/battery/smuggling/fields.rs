@@ -68,8 +68,8 @@ fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
     parts.join(&byte)
 }
 
-/// Messages with a valid framing field and a mutation of the other one. If a reader still takes the
-/// mutation for that field, the message contradicts itself.
+/// Messages with a valid Content-Length and a mutated Transfer-Encoding, or the reverse. If a
+/// reader still recognizes the mutated field, the message contradicts itself.
 pub fn mutations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     let hidden = format!("0\r\n\r\n{HIDDEN}");

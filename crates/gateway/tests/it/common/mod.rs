@@ -310,7 +310,8 @@ impl Client {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: example\r\n\r\n"))
     }
 
-    /// Reads the head of a request or response; empty if the peer has closed the connection.
+    /// Returns the head of a request or response, or an empty string if the peer has closed the
+    /// connection.
     pub fn head(&mut self) -> String {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

@@ -116,7 +116,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads a field whose value, and perhaps name, are literals (RFC 7541 6.2). Returns the
+    /// Reads a field whose value is a literal; its name may also be one (RFC 7541 6.2). Returns the
     /// positions in `fields` where the field begins and where its name ends, and the field's kind.
     #[inline]
     fn literal(

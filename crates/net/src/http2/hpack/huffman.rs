@@ -79,8 +79,8 @@ const fn canonical() -> Canonical {
     table
 }
 
-/// The number of bits looked up at once. Two codes of bytes that are common in fields usually fit
-/// in them.
+/// The number of bits looked up at once. It is usually enough for the codes of two bytes that are
+/// common in fields.
 const LOOKUP_BITS: usize = 12;
 
 /// The one or two symbols whose codes are at the beginning of the next bits. There are none if the
@@ -173,8 +173,8 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
 struct Bits {
     /// The bits, starting at the highest.
     next: u64,
-    /// The number of bits that are counted as valid. The bits after them are zeros, or already bits
-    /// of the input that are not counted yet.
+    /// The number of bits that are counted as valid. The bits after them are zeros, or bits of the
+    /// input that are not counted yet.
     count: u32,
 }
 

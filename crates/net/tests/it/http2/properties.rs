@@ -58,7 +58,8 @@ fn body(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| at as u8).collect()
 }
 
-/// Sends as many requests as streams allow and responds to them, until all exchanges are complete.
+/// Sends as many requests as the limit on streams allows, and responds to them, until all exchanges
+/// are complete.
 fn converse(
     client: &mut End<Client>,
     server: &mut End<Server>,

@@ -93,8 +93,8 @@ const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
 /// Shares of runs: those that find a sustained rate (`sustaining`); of these, those whose interval
-/// contains the true sustained rate (`sustained`); and those whose interval contains the true half
-/// rate (`half`).
+/// contains the true sustained rate (`sustained`); and those whose interval contains the true rate
+/// at which half of the steps hold (`half`).
 struct Coverage {
     sustaining: f64,
     sustained: f64,
@@ -122,7 +122,8 @@ fn coverage(runs: u64) -> Coverage {
 #[test]
 fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
-    // If a true share is 95 %, fewer than 46 of 54 are covered in one test run of 700.
+    // If a true share is 95 %, fewer than 46 of 54 intervals contain the true rate in one test run
+    // of 700.
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.85 && half > 0.85, "{sustained} {half}");
     assert!(found.sustaining > 0.8, "{}", found.sustaining);

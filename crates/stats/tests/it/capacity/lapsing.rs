@@ -114,7 +114,8 @@ fn the_share_of_lapses_is_in_its_interval() {
         };
         held += usize::from((lapses.interval.low..=lapses.interval.high).contains(&law.lapses));
     }
-    // If the true share is 95 %, one test run in 300 covers fewer than 25 of 30.
+    // If the true share is 95 %, fewer than 25 of 30 intervals contain the share of lapses in one
+    // test run of 300.
     assert!(held >= 25, "{held}");
 }
 

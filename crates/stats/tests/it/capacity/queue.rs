@@ -85,7 +85,7 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
 }
 
 /// Returns two numbers of runs: the runs that find no sustained rate or whose interval contains the
-/// sustained rate, and the runs whose interval contains the half rate.
+/// sustained rate, and the runs whose interval contains the rate at which half of the steps hold.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);
@@ -123,7 +123,7 @@ fn the_formula_is_that_of_the_simulated_queue() {
 #[test]
 fn the_intervals_of_a_simulated_queue_contain_its_sustained_rate() {
     let (sustained, half) = coverage(20, 0.02, 100);
-    // If a true share is 95 %, fewer than 16 of 20 are covered in one test run of 400.
+    // If a true share is 95 %, one test run in 400 counts fewer than 16 of 20 runs.
     assert!(sustained >= 16 && half >= 16, "{sustained} {half}");
 }
 

@@ -65,8 +65,8 @@ fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usiz
 fn at_most_five_percent_of_unchanged_series_have_an_alarm_on_any_night() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 40);
-        // If the true share of a model is 5 %, more than 5 of 40 are found in one test run of
-        // seventy.
+        // If the true share of a model is 5 %, more than 5 of 40 series have an alarm in one test
+        // run of seventy.
         assert!(wrong <= 5, "{name}: {wrong} of 40");
     }
 }

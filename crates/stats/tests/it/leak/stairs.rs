@@ -1,5 +1,5 @@
-//! Tests memory that is allocated in steps, which may be larger than the memory leaked during the
-//! run.
+//! Tests leaks in memory that is allocated in steps. A step may be larger than the memory leaked
+//! during the run.
 use super::*;
 use gatebench_stats::leak::Growth;
 
@@ -8,12 +8,12 @@ pub(super) const ARENA: f64 = 64.0;
 
 const BOUND_PER_HOUR: f64 = 4.0;
 
-/// The number of readings of a run, independent of its length.
+/// The number of readings in a run, whatever its length.
 const READINGS: usize = 240;
 
 /// A staircase: the leak fills an arena before the next one is allocated. `filled` is the share of
-/// the first arena that is full at the beginning. Other pages add a random amount of at most
-/// `noise` MiB.
+/// the first arena that is full at the beginning. Memory outside the arenas adds a random amount of
+/// at most `noise` MiB.
 fn staircase(hours: f64, leak: f64, filled: f64, noise: f64, seed: u64) -> Vec<Sample> {
     let mut random = Noise::seeded(seed ^ 0x57a1);
     let step_seconds = hours * 3_600.0 / (READINGS - 1) as f64;
@@ -64,7 +64,7 @@ fn a_leak_whose_step_has_not_occurred_yet_is_never_no_leak() {
                 // Noise may make a series appear more correlated than it is.
                 let is_named = because == Because::Steps;
                 assert!(is_named || noise > 0.0, "{case}");
-                // At 4 MiB/h, an arena fills up in 16 hours. The time needed is about a sixtieth
+                // At 4 MiB/h, the leak fills an arena in 16 hours. A verdict takes about a sixtieth
                 // longer, because of the windows.
                 let needed = needed / 3_600.0;
                 assert!(needed > 15.9 && (needed < 18.0 || !is_named), "{case}");

@@ -116,8 +116,8 @@ const SOUGHT: &str = r#"<xsl:template match="/"><r a="{contains(//t, //f)}" b="{
 const KNOWN: &str = r#"<xsl:key name="k" match="i" use="@k"/>
 <xsl:template match="/"><r a="{count(key('k', //i/@k))}" b="{count(id(//@r))}"/></xsl:template>"#;
 
-/// A schema with the usual constructs. No pattern in it can begin to match a string in more than
-/// one way.
+/// A schema with the usual constructs. Its only pattern is unambiguous: it matches a string in at
+/// most one way.
 const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t" elementFormDefault="qualified">
 <xs:simpleType name="code"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]+(-[0-9]+)*"/></xs:restriction></xs:simpleType>
 <xs:simpleType name="numbers"><xs:list itemType="xs:int"/></xs:simpleType>
