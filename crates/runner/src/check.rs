@@ -322,7 +322,7 @@ fn ask(
         .states_missing(UPSTREAM_KEEPALIVE);
     if let Some(case) = proxied.filter(|_| reuses) {
         let reused = reuse(&case.request, &target, &upstream, request.interrupt)?;
-        record.cases.extend(reused);
+        record.cases.push(reused);
     }
     if parity::failure(&record).is_none() {
         record
@@ -433,14 +433,15 @@ fn prove_later(
     Ok(())
 }
 
-/// Proves that connections to the upstream are reused. Returns `None` if the gateway does not
+/// Proves that connections to the upstream are reused. The proof fails if the gateway does not
 /// respond.
 fn reuse(
     request: &Request,
     target: &Wire,
     upstream: &[Wire],
     interrupt: &Interrupt,
-) -> Result<Option<ParityCaseRecord>, Abort> {
+) -> Result<ParityCaseRecord, Abort> {
+    let name = "connections to the upstream are kept alive and reused";
     let connections_max = REUSE_CONNECTIONS_MAX * upstream.len() as u64;
     let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?.unwrap_or_default();
@@ -448,8 +449,10 @@ fn reuse(
         let response = exchange(target, &bytes, false, interrupt);
         interrupt.check()?;
         // After a failed case, the gateway may no longer respond.
-        if response.is_err() {
-            return Ok(None);
+        if let Err(error) = response {
+            let request = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+            let failure = [request, "a response".into(), error.to_string()];
+            return Ok(proof(name, true, Some(failure)));
         }
     }
     let after = ledger::read(upstream, interrupt)?.unwrap_or_default();
@@ -462,6 +465,5 @@ fn reuse(
             format!("{opened} were opened"),
         ]
     });
-    let name = "connections to the upstream are kept alive and reused";
-    Ok(Some(proof(name, true, failure)))
+    Ok(proof(name, true, failure))
 }

@@ -304,7 +304,7 @@ fn real_gateways_count_every_request_and_their_coarse_times_are_detected() {
         let times = row(&rows, TRAEFIK);
         assert!(times.judgment.contains("too coarse"), "{times:#?}");
         let [drawn, measured] = [P95_DRAWN, P95_MEASURED].map(|it| times.figure(it));
-        assert!(measured < drawn, "{times:#?}");
+        assert!(measured < drawn / 2.0, "{times:#?}");
     }
     if is_audited(ENVOY) {
         // Envoy truncates each time, so the parts below a millisecond are missing in its mean.

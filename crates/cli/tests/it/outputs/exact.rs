@@ -281,7 +281,7 @@ fn differences(bench: &Bench, attempt: u32) -> Vec<String> {
     let warnings = warnings(&finished);
     assert_eq!(warnings.len(), 1, "{}", finished.stderr);
     assert!(warnings[0].contains("start the server, or correct the host or port"));
-    assert_eq!(bench.kept_trials(&with).len(), 2);
+    assert_eq!(bench.kept_trials(&with).len(), 3);
     assert_eq!(stated(bench, &with), stated(bench, &without));
     assert!(
         last_kib <= at_kill_kib + GROWTH_KIB_MAX,
@@ -308,7 +308,7 @@ fn a_killed_server_does_not_affect_the_run() {
     let _turn = turn();
     let bench = Bench::new();
     bench.load(UNHURRIED);
-    bench.suite("reference", 2);
+    bench.suite("reference", 3);
     if !differences(&bench, 1).is_empty() {
         assert_eq!(differences(&bench, 2), [""; 0]);
     }
