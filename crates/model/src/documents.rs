@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::schema::FileKind;
 use crate::specification::Specification;
 use crate::suite::Suite;
-use crate::{files, global, matrix, parity, repeat, rules, variant};
+use crate::{basic_auth, files, global, matrix, parity, repeat, rules, variant};
 
 impl Document for Scenario {
     const TITLE: &'static str = FileKind::Scenario.title();
@@ -42,6 +42,7 @@ impl Document for Scenario {
             !repeated.iter().any(copied) || reported.insert(span.clone())
         };
         let mut found = Vec::new();
+        basic_auth::expand(root, &mut found);
         rules::scenario::check(root, text, &attachments, &mut found);
         problems.extend(found.into_iter().filter(once));
         parity::as_sent(root);

@@ -4,6 +4,7 @@
 //! request.
 
 pub mod admin;
+mod basic_auth;
 mod body;
 pub mod bound;
 pub mod cluster;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::body::{Body, FILLER};
-use crate::repeat;
+use crate::{basic_auth, repeat};
 
 /// One request of the load, or of a parity case.
 ///
@@ -16,7 +16,7 @@ use crate::repeat;
 /// ([`Template`](crate::template::Template)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(transform = repeat::describe)]
+#[schemars(transform = repeat::describe, transform = basic_auth::describe)]
 pub struct Request {
     /// The name in reports [default: the method and the path as written].
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 
 mod admin;
 mod any_text;
+mod basic_auth;
 mod bounds;
 mod capacity;
 mod culprit;
