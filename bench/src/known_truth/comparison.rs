@@ -119,7 +119,7 @@ impl Outcome {
 /// `refused` if the baseline differs from itself, and `too_few_blocks` if the time ran out before
 /// the tenth block.
 fn verdict(found: &Value) -> Result<Value, String> {
-    let ab_test = &found["duel"];
+    let ab_test = &found["ab_test"];
     let deciding = |candidate: &str, baseline: &str| {
         let mut all = found["scenarios"][0]["comparisons"].as_array()?.iter();
         let is_it = |it: &&Value| {
@@ -167,7 +167,7 @@ mod tests {
                    "result": {"ratio": 1.05, "interval": {"low": 1.0, "high": 1.1}, "verdict": {"kind": verdict}}})
         };
         json!({
-            "duel": {"candidate": NAME, "baseline": "r", "again": "r-2", "text": "t"},
+            "ab_test": {"candidate": NAME, "baseline": "r", "again": "r-2", "text": "t"},
             "scenarios": [{"comparisons": [comparison(NAME, "r", judged), comparison("r", "r-2", own)]}],
         })
     }
@@ -181,8 +181,8 @@ mod tests {
         );
         let found = verdict(&findings("worse", "better")).unwrap();
         assert_eq!(found["verdict"], "refused");
-        let found = verdict(&json!({"duel": {"decision": "open"}})).unwrap();
+        let found = verdict(&json!({"ab_test": {"decision": "open"}})).unwrap();
         assert_eq!(found["verdict"], "too_few_blocks");
-        assert!(verdict(&json!({"duel": {}})).is_err());
+        assert!(verdict(&json!({"ab_test": {}})).is_err());
     }
 }

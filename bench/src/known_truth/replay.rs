@@ -120,7 +120,7 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
             candidate: one,
             direction,
         };
-        let Some(judged) = judged.beside_again(&own) else {
+        let Some(judged) = judged.with_again(&own) else {
             continue;
         };
         if let Some(end) = end(plan, &judged, &own_pair) {

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn its_line_is_read() {
-        let made = parse("{\"requests\":180500,\"seconds\":1.000023,\"answer_bytes\":66}\n");
+        let made = parse("{\"requests\":180500,\"seconds\":1.000023,\"response_bytes\":66}\n");
         assert_eq!(
             made,
             Ok(Made {

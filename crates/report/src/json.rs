@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The version of this format. It changes when a field is removed or changes its meaning, but not
 /// when a field is added.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
 struct Document<'a, T> {

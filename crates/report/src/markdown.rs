@@ -168,7 +168,8 @@ fn head(table: &Table, first: &str) -> String {
 }
 
 fn table_row(row: &Row, table: &Table) -> String {
-    let mut line = format!("| **{}** |", escape(&row.name));
+    let note = row.note.map_or(String::new(), |it| format!(" ({it})"));
+    let mut line = format!("| **{}**{note} |", escape(&row.name));
     if let Some(absence) = &row.absence {
         let columns = table.groups.iter().map(|group| group.columns.len());
         let rest = columns.sum::<usize>();

@@ -53,6 +53,8 @@ pub struct Lanes {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub name: String,
+    /// Text that explains the name; the page shows it below the name, and Markdown after it.
+    pub note: Option<&'static str>,
     /// The label of the variant, which determines the color.
     pub variant: String,
     /// The validity of the variant's trials or of the row's figures, if the row states it.
@@ -161,6 +163,7 @@ impl Row {
     pub fn new(name: impl Into<String>, variant: &str) -> Self {
         Self {
             name: name.into(),
+            note: None,
             variant: variant.to_owned(),
             validity: None,
             absence: None,

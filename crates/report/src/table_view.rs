@@ -31,6 +31,7 @@ struct ColumnView {
 #[derive(Serialize)]
 struct RowView {
     name: String,
+    note: Option<&'static str>,
     class: String,
     /// The row's validity; `None` if it is valid or the row does not state it.
     validity: Option<&'static str>,
@@ -72,6 +73,7 @@ fn row_view(row: &Row, palette: &Palette) -> RowView {
     let groups = groups.map(|cells| cells.iter().map(cell_view).collect());
     RowView {
         name: row.name.clone(),
+        note: row.note,
         class: palette.class(&row.variant),
         validity: not_valid.map(Validity::word),
         absence: row.absence.clone(),

@@ -39,9 +39,11 @@ pub(crate) struct Row {
 struct Report {
     headlines: Vec<Headline>,
     /// The result of an A/B test.
-    duel: Option<Decided>,
+    #[serde(alias = "duel")]
+    ab_test: Option<Decided>,
     /// The result of a specification.
-    combined: Option<Decided>,
+    #[serde(alias = "combined")]
+    specification: Option<Decided>,
 }
 
 #[derive(Deserialize)]
@@ -123,7 +125,7 @@ impl Report {
     }
 
     fn verdict(&self) -> Option<Chip> {
-        let decided = self.duel.as_ref().or(self.combined.as_ref())?;
+        let decided = self.ab_test.as_ref().or(self.specification.as_ref())?;
         match decided.decision.as_deref()? {
             "fine" => Some(Chip::new("passed", "not worse")),
             "worse" => Some(Chip::new("worse", "worse")),
@@ -141,4 +143,22 @@ pub(crate) fn gateways(manifest: &Manifest) -> String {
         version => format!("{label} {version}"),
     });
     Vec::from_iter(words).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_in_reports_of_all_versions_are_shown() {
+        let verdict = |key: &str| {
+            let text = format!(r#"{{"headlines": [], "{key}": {{"decision": "worse"}}}}"#);
+            let report: Report = serde_json::from_str(&text).unwrap();
+            report.verdict().is_some()
+        };
+        for key in ["duel", "ab_test", "combined", "specification"] {
+            assert!(verdict(key), "{key}");
+        }
+        assert!(!verdict("capacity"));
+    }
 }

@@ -20,7 +20,7 @@ use crate::comparison::Pair;
 impl Pair {
     /// Returns this pair with the baseline replaced, block by block, by the geometric mean of the
     /// baseline and its second process; `None` if the numbers of blocks differ.
-    pub fn beside_again(&self, again: &[f64]) -> Option<Self> {
+    pub fn with_again(&self, again: &[f64]) -> Option<Self> {
         if again.len() != self.baseline.len() {
             return None;
         }

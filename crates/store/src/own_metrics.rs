@@ -17,7 +17,7 @@ pub struct OwnMetricsRecord {
     /// The growth of the gateway's own request count from the first to the last successful fetch.
     pub requests: u64,
     /// The number of responses that the load generator counted between these fetches.
-    #[serde(rename = "answers")]
+    #[serde(alias = "answers")]
     pub responses: u64,
     /// The comparison with the load generator over the whole load. `None` in runs of earlier
     /// versions, and if the metrics could not be read before or after the load.

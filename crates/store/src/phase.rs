@@ -467,7 +467,7 @@ pub struct ExternalCheck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireFacts {
     /// The number of responses that the load generator received.
-    #[serde(rename = "answers")]
+    #[serde(alias = "answers")]
     pub responses: u64,
     /// The number of connections that the load generator opened.
     pub client_connections: u64,

@@ -213,7 +213,7 @@ pub struct Buffering {
     pub passes_requests: Option<bool>,
     /// True if the client receives the beginning of a response's body before its last byte is sent;
     /// `None` if the response has no body from an upstream of gatebench, or if the test failed.
-    #[serde(rename = "passes_answers")]
+    #[serde(alias = "passes_answers")]
     pub passes_responses: Option<bool>,
 }
 

@@ -9,7 +9,7 @@ use crate::StoreError;
 
 /// The schema version of the run directories that this program writes. The program reads all
 /// versions up to this one.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The part of a document that all versions have in common.
 #[derive(Deserialize)]

@@ -80,7 +80,10 @@ impl RunWriter {
             manifest: run.manifest().clone(),
             lock: Arc::new(lock),
         };
-        writer.set_status(Status::Running)?;
+        writer.update_manifest(|manifest| {
+            manifest.schema = SCHEMA_VERSION;
+            manifest.status = Status::Running;
+        })?;
         Ok((writer, finished))
     }
 

@@ -211,7 +211,7 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
 /// The JSON keys of studies' results. The JSON of every run has all these keys; for studies other
 /// than the run's, their values are null or an empty list. A newer study's key is present only in
 /// the JSON of its own runs.
-const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
+const KEYS: [&str; 5] = ["ab_test", "capacity", "soak", ISOLATION, "specification"];
 
 /// The only key whose value is a list: a run can have several isolation tests.
 const ISOLATION: &str = "isolation";

@@ -63,7 +63,7 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     let plan = plan.get("plan").unwrap_or(&plan);
-    let ab_test = &plan["duel"];
+    let ab_test = &plan["ab_test"];
     let label = |name: &str| ab_test[name].as_str().unwrap().to_owned();
     assert!(label("candidate").starts_with("two-"), "{ab_test}");
     assert!(label("baseline").starts_with("one-"), "{ab_test}");
@@ -145,7 +145,7 @@ fn a_known_gateway_runs_the_program_in_each_clone() {
     assert_eq!(places.len(), 2, "{text}");
     assert!(places.iter().all(|it| it.ends_with("/made")), "{places:?}");
 
-    let label = |name: &str| plan["duel"][name].as_str().unwrap().to_owned();
+    let label = |name: &str| plan["ab_test"][name].as_str().unwrap().to_owned();
     assert!(label("candidate").starts_with("two-"), "{text}");
     assert!(label("baseline").starts_with("one-"), "{text}");
 
@@ -171,13 +171,13 @@ fn other_metrics_are_omitted_or_measured_in_every_block() {
     };
     let alone = planned(&["--verdict-only", "--blocks", "12"]);
     assert_eq!(
-        (&alone["blocks"], &alone["duel"]["decides_first"]),
+        (&alone["blocks"], &alone["ab_test"]["decides_first"]),
         (&12.into(), &true.into())
     );
     // Every phase measures memory, so every phase is needed for the verdict and none is postponed.
     let memory = planned(&["--metric", "memory", "--blocks", "12"]);
     assert_eq!(memory["blocks"], 12);
-    assert_eq!(memory["duel"].get("decides_first"), None);
+    assert_eq!(memory["ab_test"].get("decides_first"), None);
 }
 
 #[test]

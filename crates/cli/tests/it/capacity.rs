@@ -61,8 +61,8 @@ fn a_search_ends_with_a_result_that_its_directory_reproduces() {
     let run = folder.path().join("run");
     let report = json(&run.join("report.json"));
     let found = &report["capacity"]["gateways"][0];
-    assert_eq!(found["answer"]["kind"], "at_least");
-    assert_eq!(found["answer"]["rate_per_second"], 50.0);
+    assert_eq!(found["outcome"]["kind"], "at_least");
+    assert_eq!(found["outcome"]["rate_per_second"], 50.0);
     assert!(!found["curve"].as_array().unwrap().is_empty());
     let page = fs::read(run.join("report.html")).unwrap();
     assert!(String::from_utf8_lossy(&page).contains("id=\"capacity-h\""));
@@ -112,7 +112,7 @@ fn an_impossible_objective_has_no_capacity() {
     );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let found = &report["capacity"]["gateways"][0];
-    assert_eq!(found["answer"]["kind"], "below", "{found}");
+    assert_eq!(found["outcome"]["kind"], "below", "{found}");
     let outcomes: Vec<&Value> = report["capacity"]["gateways"][0]["curve"]
         .as_array()
         .unwrap()

@@ -56,8 +56,8 @@ fn an_error_in_the_response_to_another_request_is_detected() {
     );
     let found = &report(&folder)["isolation"][0];
     assert_eq!(found["decision"], "worse");
-    assert!(found["beside_failing"]["checks_failed"].as_u64().unwrap() > 0);
-    assert_eq!(found["beside_healthy"]["checks_failed"], 0);
+    assert!(found["next_to_failing"]["checks_failed"].as_u64().unwrap() > 0);
+    assert_eq!(found["next_to_healthy"]["checks_failed"], 0);
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn the_reference_gateway_isolates_the_good_group() {
     let found = report["isolation"].as_array().unwrap();
     assert_eq!(found.len(), 2);
     for test in found {
-        assert_eq!(test["beside_failing"]["checks_failed"], 0, "{test}");
-        assert!(test["beside_failing"]["answers"].as_u64().unwrap() > 0);
+        assert_eq!(test["next_to_failing"]["checks_failed"], 0, "{test}");
+        assert!(test["next_to_failing"]["responses"].as_u64().unwrap() > 0);
     }
 }
 

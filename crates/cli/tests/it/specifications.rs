@@ -81,7 +81,7 @@ fn a_failed_trial_is_repeated_and_both_are_kept() {
     assert_eq!(bench.kept_trials("run").len(), 2, "both trials are kept");
     bench.assert_reportable("run", 2);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
-    let version = &findings["combined"]["versions"][0];
+    let version = &findings["specification"]["versions"][0];
     assert_eq!(version["runs"].as_array().unwrap().len(), 2);
     let log = version["error_logs"][0]["file"].as_str().unwrap();
     assert!(bench.read(&format!("run/{log}")).contains("served"));
@@ -169,7 +169,7 @@ fn a_script_next_to_the_specification_is_run_by_wrk() {
     let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --dir run");
     finished.assert_code(0);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
-    let runs = &findings["combined"]["versions"];
+    let runs = &findings["specification"]["versions"];
     let runs = runs
         .as_array()
         .unwrap()
@@ -178,7 +178,7 @@ fn a_script_next_to_the_specification_is_run_by_wrk() {
     let runs: Vec<_> = runs.collect();
     assert_eq!(runs.len(), 1);
     for run in runs {
-        assert!(run["answers"].as_u64() > Some(0), "{run:#}");
+        assert!(run["responses"].as_u64() > Some(0), "{run:#}");
         assert_eq!(run["failed"], 0, "{run:#}");
     }
     let manifest: serde_json::Value =
@@ -281,7 +281,7 @@ fn two_commits_are_built_and_compared() {
         .assert_says(&["building v1.0", "building v2.0"]);
     bench.assert_reportable("run", 2);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
-    let versions = findings["combined"]["versions"].as_array().unwrap();
+    let versions = findings["specification"]["versions"].as_array().unwrap();
     let shown = |name: &str| {
         versions
             .iter()

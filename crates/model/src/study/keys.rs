@@ -49,7 +49,8 @@ macro_rules! keys {
 
 keys! { settings =>
     /// The settings of an A/B test.
-    duel: AbTest = [Study::Ab(settings)],
+    #[serde(alias = "duel")]
+    ab_test: AbTest = [Study::Ab(settings)],
     /// The settings of a capacity search; each trial of a gateway is a repeat of the search.
     capacity: Capacity = [Study::Capacity(settings)],
     /// Shares of each gateway's saturation at which the gateway is measured after its loads.

@@ -6,7 +6,7 @@ use crate::load::Spread;
 use crate::{DecisiveMetric, FileKind, Plan, Settle, Stacks, Suite, schema};
 
 const KEYS: [&str; 8] = [
-    "duel",
+    "ab_test",
     "capacity",
     "at",
     "soak",
@@ -29,12 +29,13 @@ fn text(keys: &str) -> String {
 }
 
 /// Reads the plan of an earlier manifest that has these settings under this key, and asserts that
-/// writing the plan restores the same JSON.
+/// writing the plan restores the same JSON, except that the key `duel` is now `ab_test`.
 #[track_caller]
 fn read(key: &str, settings: &str) -> Plan {
     let plan: Plan = serde_json::from_str(&text(&format!(r#", "{key}": {settings}"#))).unwrap();
     let written = serde_json::to_value(&plan).unwrap();
     let settings: Value = serde_json::from_str(settings).unwrap();
+    let key = if key == "duel" { "ab_test" } else { key };
     assert_eq!(written[key], settings);
     let written_keys = KEYS.iter().filter(|key| written.get(key).is_some());
     assert_eq!(written_keys.collect::<Vec<_>>(), [&key]);

@@ -45,7 +45,7 @@ fn main() -> Result<(), Failure> {
         _ => return Err(format!("there is no mode '{mode}'; choose ring, spin or block").into()),
     };
     println!(
-        "{{\"requests\":{},\"seconds\":{:.6},\"answer_bytes\":{}{}}}",
+        "{{\"requests\":{},\"seconds\":{:.6},\"response_bytes\":{}{}}}",
         found.requests, found.seconds, work.response_bytes, found.percentiles
     );
     Ok(())

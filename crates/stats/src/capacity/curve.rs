@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use super::Tried;
 use super::deviating::{Middle, deviating};
 use super::lapses::{self, Lapses};
-use super::response::{REPEATS_MIN, Rate, Response, Sustained};
+use super::outcome::{Outcome, REPEATS_MIN, Rate, Sustained};
 use crate::Interval;
 
 /// The probability that a step at the sustained rate holds.
@@ -98,7 +98,7 @@ pub(super) struct Curve {
 impl Curve {
     /// Fits the curve to these repeats. Returns `None` if all steps held or all missed.
     /// `resolution` is the distance below which middles need not be distinguished.
-    pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Response> {
+    pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Outcome> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
         // A single outcome far from the others widens the grid, so narrow it to the places that
@@ -119,10 +119,10 @@ impl Curve {
         let has_interval = repeats.len() >= REPEATS_MIN;
         let half = curve.rate_held(Held::Half, has_interval);
         if lapses.share >= 1.0 - SUSTAINED_PROBABILITY {
-            return Some(Response::Lapsing { lapses, half });
+            return Some(Outcome::Lapsing { lapses, half });
         }
         let middle = curve.rate(|_| Some(0.0), false);
-        Some(Response::Found(Sustained {
+        Some(Outcome::Found(Sustained {
             rate: curve.rate_held(Held::Sustained, has_interval),
             probability: SUSTAINED_PROBABILITY,
             half,

@@ -1,6 +1,6 @@
 //! Searches for the rate that a gateway sustains under an objective. The search depends only on the
 //! plan and the recorded steps: [`Plan::next`] returns the next step of a repeat, and
-//! [`fn@response`] returns the result of the repeats.
+//! [`fn@outcome`] returns the result of the repeats.
 //!
 //! Each repeat uses a fresh gateway process. The search raises or lowers the rate until one rate
 //! has met the objective and a higher one has missed it, and then bisects between the two on a
@@ -15,12 +15,12 @@
 mod curve;
 mod deviating;
 mod lapses;
-mod response;
+mod outcome;
 mod walk;
 
 pub use curve::{SUSTAINED_PROBABILITY, holds};
 pub use lapses::Lapses;
-pub use response::{Rate, Response, Sustained, response};
+pub use outcome::{Outcome, Rate, Sustained, outcome};
 
 use crate::random::Random;
 use walk::Walk;
@@ -65,7 +65,7 @@ pub struct Plan {
     /// The distance between rates near the result: 0.02 is two percent.
     pub resolution: f64,
     /// The number of repeats, each with a fresh process. An interval requires at least
-    /// [`response::REPEATS_MIN`].
+    /// [`outcome::REPEATS_MIN`].
     pub repeats: usize,
     /// The seed of the shifts of the repeats' first rates.
     pub seed: u64,

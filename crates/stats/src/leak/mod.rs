@@ -68,7 +68,6 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// The lower envelope from which the slope is computed.
-    #[serde(rename = "floor")]
     pub envelope: Vec<Sample>,
     /// The envelope's growth, in the values' unit per hour; `None` if the series is too short for a
     /// slope. The range of the values may still allow a verdict.

@@ -1,6 +1,6 @@
 use gatebench_stats::Interval;
 use gatebench_stats::capacity::{
-    Plan, REPEATS, RESOLUTION, Rate, Response, Sustained, Tried, holds, response,
+    Outcome, Plan, REPEATS, RESOLUTION, Rate, Sustained, Tried, holds, outcome,
 };
 use proptest::prelude::*;
 
@@ -44,8 +44,8 @@ fn exactly(knee: f64) -> impl FnMut(f64, usize) -> bool {
 }
 
 fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
-    match response(&plan, repeats).unwrap() {
-        Response::Found(found) => found,
+    match outcome(&plan, repeats).unwrap() {
+        Outcome::Found(found) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -53,9 +53,9 @@ fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
 /// Returns two rates: the sustained rate, which is `None` if there are too many lapses, and the
 /// rate that holds half of the time.
 fn rates(plan: Plan, repeats: &[Vec<Tried>]) -> (Option<Rate>, Rate) {
-    match response(&plan, repeats).unwrap() {
-        Response::Found(found) => (Some(found.rate), found.half),
-        Response::Lapsing { half, .. } => (None, half),
+    match outcome(&plan, repeats).unwrap() {
+        Outcome::Found(found) => (Some(found.rate), found.half),
+        Outcome::Lapsing { half, .. } => (None, half),
         other => panic!("{other:?}"),
     }
 }
@@ -97,11 +97,11 @@ fn the_limits_are_stated_and_not_exceeded() {
         assert!((99.999..20_000.001).contains(&rate), "{rate}");
         true
     });
-    let Some(Response::AtLeast {
+    let Some(Outcome::AtLeast {
         rate_per_second,
         held,
         tried,
-    }) = response(&limited, &repeats)
+    }) = outcome(&limited, &repeats)
     else {
         panic!("{repeats:?}")
     };
@@ -117,7 +117,7 @@ fn the_limits_are_stated_and_not_exceeded() {
         1,
         "the other repeats would end in the same way"
     );
-    let Some(Response::Below { rate_per_second }) = response(&limited, &repeats) else {
+    let Some(Outcome::Below { rate_per_second }) = outcome(&limited, &repeats) else {
         panic!("{repeats:?}")
     };
     assert_eq!(rate_per_second, 100.0);
@@ -154,7 +154,7 @@ fn two_repeats_have_no_interval_and_none_no_result() {
     let two = found(PLAN, &repeats[..2]);
     assert_eq!((two.rate.interval, two.half.interval), (None, None));
     assert_eq!(two.knees_per_second.len(), 2);
-    assert_eq!(response(&PLAN, &[]), None);
+    assert_eq!(outcome(&PLAN, &[]), None);
 }
 
 #[test]
@@ -231,7 +231,7 @@ proptest! {
         let mut outcomes = outcomes.into_iter().cycle();
         let plan = Plan { seed, ..PLAN };
         let repeats = search(plan, |_, _| outcomes.next().unwrap_or_default());
-        if let Some(Response::Found(found)) = response(&plan, &repeats) {
+        if let Some(Outcome::Found(found)) = outcome(&plan, &repeats) {
             for rate in [found.rate, found.half] {
                 let interval = rate.interval.unwrap();
                 prop_assert!(interval.low <= rate.rate_per_second);

@@ -10,11 +10,11 @@ fn the_baseline_is_the_geometric_mean_of_its_processes() {
         candidate: vec![3.0, 1.0],
         direction: Direction::LowerIsBetter,
     };
-    let both = pair.beside_again(&[8.0, 1e300]).unwrap();
+    let both = pair.with_again(&[8.0, 1e300]).unwrap();
     assert!((both.baseline[0] - 4.0).abs() < 1e-12);
     assert!((both.baseline[1] / 1e300 - 1.0).abs() < 1e-12);
     assert_eq!(both.candidate, pair.candidate);
-    assert!(pair.beside_again(&[1.0]).is_none());
+    assert!(pair.with_again(&[1.0]).is_none());
 }
 
 /// Returns the final verdict of a run over these values, and the number of blocks that it took.
@@ -49,7 +49,7 @@ fn found(effect: f64, deviation: f64, runs: usize) -> [(f64, f64); 2] {
             baseline: values(0.0),
             direction: Direction::LowerIsBetter,
         };
-        let both = one.beside_again(&values(0.0)).unwrap();
+        let both = one.with_again(&values(0.0)).unwrap();
         for ((differs, blocks), pair) in totals.iter_mut().zip([one, both]) {
             let (verdict, taken) = end(&plan, &pair);
             *differs += usize::from(matches!(verdict, Verdict::Better | Verdict::Worse));

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{SCHEMA_VERSION, StoreError, atomic, schema};
+use crate::{StoreError, atomic, schema};
 
 pub const FILE: &str = "baselines.json";
+
+/// The version of the file's format.
+const SCHEMA: u32 = 1;
 
 /// The baselines of a folder of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +29,7 @@ pub struct Baselines {
 impl Default for Baselines {
     fn default() -> Self {
         Self {
-            schema: SCHEMA_VERSION,
+            schema: SCHEMA,
             baselines: BTreeMap::new(),
         }
     }

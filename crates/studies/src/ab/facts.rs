@@ -24,7 +24,7 @@ pub struct AbTestFindings {
 
 impl StudyFacts for AbTestFindings {
     fn key(&self) -> &'static str {
-        "duel"
+        "ab_test"
     }
 
     fn decision(&self) -> Option<Decision> {

@@ -366,7 +366,7 @@ mod tests {
                     baseline: baseline.to_vec(),
                     direction: Direction::LowerIsBetter,
                 };
-                let judged = pair(&candidate, &baseline).beside_again(&again).unwrap();
+                let judged = pair(&candidate, &baseline).with_again(&again).unwrap();
                 verdict |= differs(&looks, &judged);
                 veto |= differs(&looks, &pair(&baseline, &again));
             }

@@ -10,7 +10,7 @@ use gatebench_report::format::{UnitScale, short};
 use gatebench_report::palette::Palette;
 use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 use gatebench_report::{Unit, Validity, verdicts};
-use gatebench_stats::capacity::{Rate, Response, Sustained};
+use gatebench_stats::capacity::{Outcome, Rate, Sustained};
 
 use super::facts::{Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, ObjectiveBound};
 use super::gateway::rate_of;
@@ -70,7 +70,7 @@ impl StudyFacts for CapacityFindings {
     /// Returns [`Decision::Open`] if a gateway has neither a sustained rate nor a lower bound, or
     /// if no number of cores was found for the requested rate.
     fn decision(&self) -> Option<Decision> {
-        let has_rate = |it: &GatewayCapacity| it.response.as_ref().and_then(rate_of).is_some();
+        let has_rate = |it: &GatewayCapacity| it.outcome.as_ref().and_then(rate_of).is_some();
         let is_whole =
             self.gateways.iter().all(has_rate) && self.sizings.iter().all(|it| it.sizing.is_some());
         Some(match is_whole {
@@ -141,9 +141,9 @@ fn draw(
     found: &GatewayCapacity,
     class: &str,
 ) -> Option<String> {
-    let rate = found.response.as_ref().and_then(rate_of);
-    let (interval, half) = match &found.response {
-        Some(Response::Found(it)) => (it.rate.interval, Some(it.half.rate_per_second)),
+    let rate = found.outcome.as_ref().and_then(rate_of);
+    let (interval, half) = match &found.outcome {
+        Some(Outcome::Found(it)) => (it.rate.interval, Some(it.half.rate_per_second)),
         _ => (None, None),
     };
     let is_near = |point: &&CapacityPoint| {
@@ -153,7 +153,7 @@ fn draw(
     (points.len() > 1).then_some(())?;
     let offered = points.iter().map(|it| it.offered_per_second);
     let across = Axis::from_zero(offered.fold(0.0, f64::max));
-    let rules = [("half", half), ("answer", rate)].into_iter();
+    let rules = [("half", half), ("found-rate", rate)].into_iter();
     let names = Names::new(id, format!("Capacity of {}", found.variant), &*found.text);
     let across = Ticked::scaled(across, Unit::RequestsPerSecond);
     let times = times(capacity, &points, class);
@@ -245,7 +245,7 @@ fn cores(points: &[&CapacityPoint], class: &str) -> Panel {
 
 fn table(found: &CapacityFindings) -> Table {
     let rows = found.gateways.iter().map(|it| Row {
-        absence: it.response.is_none().then(|| "no result".into()),
+        absence: it.outcome.is_none().then(|| "no result".into()),
         ..Row::new(name(found, it), &it.variant)
     });
     let all = &found.gateways;
@@ -259,7 +259,7 @@ fn table(found: &CapacityFindings) -> Table {
         (["knee", ""], rate, |it| Some(it.knee?.rate_per_second)),
         (["saturation", ""], rate, |it| it.saturation_per_second),
     ];
-    let mut lanes = vec![responses(all)];
+    let mut lanes = vec![outcomes(all)];
     lanes.extend(halves(all));
     lanes.extend(figures.iter().filter_map(|it| lane(all, it)));
     let full = all.iter().map(|it| {
@@ -311,33 +311,33 @@ fn name(found: &CapacityFindings, of: &GatewayCapacity) -> String {
     }
 }
 
-fn responses(all: &[GatewayCapacity]) -> Lane {
-    let rate = |it: &GatewayCapacity| match it.response.as_ref()? {
-        Response::Found(found) => Some(found.rate.rate_per_second),
-        Response::AtLeast {
+fn outcomes(all: &[GatewayCapacity]) -> Lane {
+    let rate = |it: &GatewayCapacity| match it.outcome.as_ref()? {
+        Outcome::Found(found) => Some(found.rate.rate_per_second),
+        Outcome::AtLeast {
             rate_per_second, ..
         }
-        | Response::Below { rate_per_second } => Some(*rate_per_second),
-        Response::Lapsing { .. } => None,
+        | Outcome::Below { rate_per_second } => Some(*rate_per_second),
+        Outcome::Lapsing { .. } => None,
     };
     let scale = UnitScale::of_all(all.iter().filter_map(rate), Unit::RequestsPerSecond);
     let cell = |it: &GatewayCapacity| {
-        let Some(response) = &it.response else {
+        let Some(outcome) = &it.outcome else {
             return Cell::Empty;
         };
-        let (sign, value, range) = match response {
-            Response::Found(found) if it.validity == Validity::Limited => {
+        let (sign, value, range) = match outcome {
+            Outcome::Found(found) if it.validity == Validity::Limited => {
                 let low = found.rate.interval.map(|interval| interval.low);
                 let sign = low.map_or("", |_| "≥ ");
                 let bound = low.unwrap_or(found.rate.rate_per_second);
                 (sign, bound, String::new())
             }
-            Response::Found(found) => ("", found.rate.rate_per_second, range(&found.rate, &scale)),
-            Response::AtLeast {
+            Outcome::Found(found) => ("", found.rate.rate_per_second, range(&found.rate, &scale)),
+            Outcome::AtLeast {
                 rate_per_second, ..
             } => ("≥ ", *rate_per_second, String::new()),
-            Response::Below { rate_per_second } => ("< ", *rate_per_second, String::new()),
-            Response::Lapsing { .. } => return Cell::Absent("none"),
+            Outcome::Below { rate_per_second } => ("< ", *rate_per_second, String::new()),
+            Outcome::Lapsing { .. } => return Cell::Absent("none"),
         };
         let median = format!("{sign}{}", scale.number(value));
         Cell::value(median, range, it.validity)
@@ -350,8 +350,8 @@ fn responses(all: &[GatewayCapacity]) -> Lane {
 
 /// The rates at which half of the steps meet the objective; `None` if no gateway has such a rate.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
-    let half = |it: &GatewayCapacity| match it.response.as_ref()? {
-        Response::Found(Sustained { half, .. }) | Response::Lapsing { half, .. } => {
+    let half = |it: &GatewayCapacity| match it.outcome.as_ref()? {
+        Outcome::Found(Sustained { half, .. }) | Outcome::Lapsing { half, .. } => {
             Some((*half, it.validity))
         }
         _ => None,

@@ -1,7 +1,7 @@
 //! The highest rates that meet an objective, and the number of cores that a rate requires.
 
 use gatebench_report::Validity;
-use gatebench_stats::capacity::Response;
+use gatebench_stats::capacity::Outcome;
 use gatebench_stats::scalability::{Law, Sizing};
 use serde::Serialize;
 
@@ -39,8 +39,7 @@ pub struct GatewayCapacity {
     /// The number of cores that the gateway could use; 1 if no repeat was completed.
     pub cores: f64,
     /// The result; `None` if the completed repeats have no saturation or no step.
-    #[serde(rename = "answer")]
-    pub response: Option<Response>,
+    pub outcome: Option<Outcome>,
     /// Limited if [`Self::limits`] has entries, and invalid if there is no result.
     pub validity: Validity,
     /// Sentences that state why something other than the gateway may limit the result, and the
@@ -64,7 +63,6 @@ pub struct GatewayCapacity {
     pub saturation_per_second: Option<f64>,
     /// The throughput of the same closed load without a gateway: the median over the trials of the
     /// direct variant.
-    #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
     /// The knee; `None` if it would be at an end of the curve, because the true knee may then lie
     /// beyond that end.

@@ -3,7 +3,7 @@
 
 use gatebench_model::{Capacity, Plan, Scenario, Variant};
 use gatebench_report::Validity;
-use gatebench_stats::capacity::Response;
+use gatebench_stats::capacity::Outcome;
 use gatebench_stats::median;
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, StoreError, StoredTrial, TrialRecord};
 
@@ -36,13 +36,13 @@ pub(super) fn of(
     let mut completed: Vec<&TrialRecord> = completed.collect();
     // The repeats are sorted by start, because each continued from the results of the earlier ones.
     completed.sort_by_key(|record| record.started);
-    let response = replay::response(context.plan, &completed);
+    let outcome = replay::outcome(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;
     let cores = |record: &&TrialRecord| cores(context.plan, variant, record);
     let cores = completed.first().map_or(1.0, cores);
     let bottleneck = bottleneck_of(context.plan, variant, &completed);
     let direct_per_second = direct_rate(context, &scenario.scenario);
-    let rate = response.as_ref().and_then(rate_of);
+    let rate = outcome.as_ref().and_then(rate_of);
     let limits = limits(bottleneck, &completed, rate, direct_per_second);
     let phases = trials.iter().flat_map(|trial| &trial.record.phases);
     let saturations = completed.iter().filter_map(|it| saturation_per_second(it));
@@ -50,7 +50,7 @@ pub(super) fn of(
         scenario: scenario.scenario.clone(),
         variant: variant.label().to_owned(),
         cores,
-        validity: match (&response, limits.is_empty()) {
+        validity: match (&outcome, limits.is_empty()) {
             (None, _) => Validity::Invalid,
             (Some(_), true) => Validity::Valid,
             (Some(_), false) => Validity::Limited,
@@ -59,26 +59,26 @@ pub(super) fn of(
         bottleneck,
         repeats_planned: context.plan.blocks,
         per_core_per_second: rate.map(|rate| rate / cores),
-        cpu_ns_per_request: cpu_at_the_response(&completed),
+        cpu_ns_per_request: cpu_at_the_rate(&completed),
         memory_bytes: phases.filter_map(memory_bytes).reduce(f64::max),
         saturation_per_second: median_of(saturations),
         direct_per_second,
         knee: curve::knee_of(&curve),
         curve,
-        response,
+        outcome,
         text: String::new(),
     };
-    found.text = text::response(&found, capacity, context.plan.scenarios.len() > 1);
+    found.text = text::outcome(&found, capacity, context.plan.scenarios.len() > 1);
     Ok(Some(found))
 }
 
-pub(super) fn rate_of(response: &Response) -> Option<f64> {
-    match response {
-        Response::Found(found) => Some(found.rate.rate_per_second),
-        Response::AtLeast {
+pub(super) fn rate_of(outcome: &Outcome) -> Option<f64> {
+    match outcome {
+        Outcome::Found(found) => Some(found.rate.rate_per_second),
+        Outcome::AtLeast {
             rate_per_second, ..
         } => Some(*rate_per_second),
-        Response::Below { .. } | Response::Lapsing { .. } => None,
+        Outcome::Below { .. } | Outcome::Lapsing { .. } => None,
     }
 }
 
@@ -111,7 +111,7 @@ fn limits(
     limits
 }
 
-fn cpu_at_the_response(completed: &[&TrialRecord]) -> Option<f64> {
+fn cpu_at_the_rate(completed: &[&TrialRecord]) -> Option<f64> {
     let near = |phase: &&PhaseRecord| {
         let near = phase
             .step

@@ -13,7 +13,7 @@ mod text;
 use gatebench_model::{Bound, Capacity, LoadProfile, Plan, Study, Variant};
 use gatebench_report::csv::name_of;
 use gatebench_report::{Tone, Validity};
-use gatebench_stats::capacity::Response;
+use gatebench_stats::capacity::Outcome;
 use gatebench_store::{StepRecord, StoreError, TrialRecord};
 
 use crate::choice::{Given, StudyChoice};
@@ -103,22 +103,22 @@ fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     let sizings = found.sizings.iter();
     let sized =
         sizings.map(|it| Sentence::new(tone(it.validity), &it.text, Some(&it.scenario), None));
-    let responses = found.gateways.iter().map(|it| {
+    let outcomes = found.gateways.iter().map(|it| {
         let tone = match it.validity {
             Validity::Valid if is_doubtful(it) => Tone::Caution,
             validity => tone(validity),
         };
         Sentence::new(tone, &it.text, Some(&it.scenario), Some(&it.variant))
     });
-    sized.chain(responses).collect()
+    sized.chain(outcomes).collect()
 }
 
 /// True if steps may miss the objective too often at any rate, or if the processes differ by more
 /// than chance explains.
 fn is_doubtful(found: &GatewayCapacity) -> bool {
-    match &found.response {
-        Some(Response::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),
-        Some(Response::Lapsing { .. }) => true,
+    match &found.outcome {
+        Some(Outcome::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),
+        Some(Outcome::Lapsing { .. }) => true,
         _ => false,
     }
 }

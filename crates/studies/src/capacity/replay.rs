@@ -3,7 +3,7 @@
 use gatebench_model::study::capacity::SATURATION;
 use gatebench_model::{Plan, Shape};
 use gatebench_stats::capacity;
-use gatebench_stats::capacity::{Response, Tried};
+use gatebench_stats::capacity::{Outcome, Tried};
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 
 use super::judge::is_disturbed;
@@ -60,10 +60,10 @@ pub(super) fn next_step(
 }
 
 /// Returns the result of these repeats; `None` if no saturation was measured, or no step was made.
-pub(super) fn response(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Response> {
+pub(super) fn outcome(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Outcome> {
     let all = repeats.iter().map(|record| tried(counted(record)));
     let all: Vec<Vec<Tried>> = all.filter(|it| !it.is_empty()).collect();
-    capacity::response(&search(plan, repeats)?, &all)
+    capacity::outcome(&search(plan, repeats)?, &all)
 }
 
 fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {

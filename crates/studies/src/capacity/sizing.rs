@@ -4,7 +4,7 @@
 use gatebench_model::{Capacity, Setup, Variant};
 use gatebench_report::Validity;
 use gatebench_stats::Scalability;
-use gatebench_stats::capacity::Response;
+use gatebench_stats::capacity::Outcome;
 use gatebench_stats::scalability::{Point, Sizing};
 
 use super::facts::{GatewayCapacity, SizingFindings};
@@ -60,10 +60,10 @@ fn of_gateway_in(
 ) -> SizingFindings {
     let points: Vec<Point> = sizes.iter().flat_map(|found| points(found)).collect();
     let cores_measured = ascending(points.iter().map(|point| point.cores));
-    let has_none = |it: &&&GatewayCapacity| it.response.as_ref().and_then(rate_of).is_none();
+    let has_none = |it: &&&GatewayCapacity| it.outcome.as_ref().and_then(rate_of).is_none();
     let without = sizes.iter().filter(has_none).map(|it| size(context, it));
     let sustains = |it: &&&GatewayCapacity| {
-        let rate = it.response.as_ref().and_then(rate_of);
+        let rate = it.outcome.as_ref().and_then(rate_of);
         rate.is_some_and(|rate| rate >= rate_per_second)
     };
     let cores_sustaining = sizes.iter().filter(sustains).map(|it| it.cores);
@@ -76,7 +76,7 @@ fn of_gateway_in(
     // If a gateway met the objective even at the highest rate that was tried, its capacity is only
     // a lower bound, as is a limited capacity.
     let is_whole = |it: &&GatewayCapacity| {
-        it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
+        it.validity == Validity::Valid && matches!(it.outcome, Some(Outcome::Found(_)))
     };
     let validity = match (&sizing, sizes.iter().all(is_whole)) {
         (None, _) => Validity::Invalid,
@@ -114,7 +114,7 @@ fn size(context: &Context, found: &GatewayCapacity) -> f64 {
         .variant(&found.variant)
         .and_then(Variant::setup);
     match setup.and_then(|setup| setup.cores) {
-        Some(planned) if found.response.is_none() => planned as f64,
+        Some(planned) if found.outcome.is_none() => planned as f64,
         _ => found.cores,
     }
 }
@@ -129,7 +129,7 @@ fn corrected(
     sustaining: Option<f64>,
     measured: &[f64],
 ) -> Sizing {
-    let has_rate = |it: &GatewayCapacity| it.response.as_ref().map(|it| rate_of(it).is_some());
+    let has_rate = |it: &GatewayCapacity| it.outcome.as_ref().map(|it| rate_of(it).is_some());
     if sizes.iter().all(|it| has_rate(it) == Some(true)) {
         return sizing;
     }
@@ -156,14 +156,14 @@ fn corrected(
 
 /// Returns a point for each repeat, or a single point if the result is only a lower bound.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
-    let rates = match &found.response {
+    let rates = match &found.outcome {
         // The ratio of the sustained rate to the rate at which half of the steps meet the objective
         // is assumed to be the same in all processes.
-        Some(Response::Found(found)) => {
+        Some(Outcome::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()
         }
-        Some(Response::AtLeast {
+        Some(Outcome::AtLeast {
             rate_per_second, ..
         }) => vec![*rate_per_second],
         _ => Vec::new(),

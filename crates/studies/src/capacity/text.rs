@@ -5,7 +5,7 @@ use gatebench_model::load::Spread;
 use gatebench_report::format::{counted, listed, percent, quantity, split_quantity, three_figures};
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::capacity::{
-    NEAR_STEPS, RESOLUTION, Rate, Response, SUSTAINED_PROBABILITY, Sustained,
+    NEAR_STEPS, Outcome, RESOLUTION, Rate, SUSTAINED_PROBABILITY, Sustained,
 };
 use gatebench_stats::scalability::{Law, Sizing};
 
@@ -18,7 +18,7 @@ pub(super) const DISTURBED: &str = "In most of the steps, other processes, the h
 /// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
 /// of the steps (at most 2.2 %) miss it regardless of the rate. At higher rates, the gateway's
 /// cores are at their limit.`
-pub(super) fn response(
+pub(super) fn outcome(
     found: &GatewayCapacity,
     capacity: &Capacity,
     names_scenario: bool,
@@ -29,7 +29,7 @@ pub(super) fn response(
     } else {
         who.clone()
     };
-    let Some(response) = &found.response else {
+    let Some(outcome) = &found.outcome else {
         return format!(
             "{lead}: no completed repeat of the search has a result, so the capacity is unknown."
         );
@@ -44,14 +44,14 @@ pub(super) fn response(
                 three_figures(found.cores)
             )
         });
-    match response {
-        Response::Found(rates) if found.validity == Validity::Limited => format!(
+    match outcome {
+        Outcome::Found(rates) if found.validity == Validity::Limited => format!(
             "{lead} sustains {objective} at {}. {}{}",
             lower_bound(rates),
             found.limits.join(" "),
             doubts(rates)
         ),
-        Response::Found(rates) => format!(
+        Outcome::Found(rates) => format!(
             "{lead} sustains {objective} at {}{per_core}: a step of {} meets it there with {} probability, and half of \
              the time at {}; {} of the steps (at most {}) miss it regardless of the rate. {}.{}",
             with_interval(&rates.rate, rates),
@@ -63,7 +63,7 @@ pub(super) fn response(
             beyond(found.bottleneck),
             doubts(rates)
         ),
-        Response::Lapsing { lapses, half } => format!(
+        Outcome::Lapsing { lapses, half } => format!(
             "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to \
              {}) miss it even at the lowest rates. Half of the steps meet it at {}.",
             percent(SUSTAINED_PROBABILITY),
@@ -72,7 +72,7 @@ pub(super) fn response(
             percent(lapses.interval.high),
             rate_words(half.rate_per_second)
         ),
-        Response::AtLeast {
+        Outcome::AtLeast {
             rate_per_second,
             held,
             tried,
@@ -82,7 +82,7 @@ pub(super) fn response(
             rate_words(*rate_per_second),
             counted(u64::from(*tried), "step")
         ),
-        Response::Below { rate_per_second } => format!(
+        Outcome::Below { rate_per_second } => format!(
             "{lead} misses {objective} even at {}, the lowest rate that was tried.",
             rate_words(*rate_per_second)
         ),

@@ -247,7 +247,7 @@ impl Cell {
         found.validity = found.validity.max(again.validity);
         let again = places.iter().map(|(_, other)| second.pair.baseline[*other]);
         let again: Vec<f64> = again.collect();
-        self.pair = pair.beside_again(&again).unwrap_or(pair);
+        self.pair = pair.with_again(&again).unwrap_or(pair);
         self
     }
 

@@ -61,7 +61,7 @@ fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
         let svg = pairs(&format!("isolation-{index}-{place}"), measure, &class);
         Chart::new(capitalized(measure.title), svg).note(Text::from(&*measure.text).and(READ))
     };
-    let (failing, healthy) = (counts(found.beside_failing), counts(found.beside_healthy));
+    let (failing, healthy) = (counts(found.next_to_failing), counts(found.next_to_healthy));
     let brief = |name: &str, counts: &str| Line::brief(name, vec![counts.into()]);
     let title = format!("{scenario}: group '{group}' through {}", found.variant);
     let lines = |heads, lines: Vec<Line>| Block::from(Lines::new(&*title, heads, lines));

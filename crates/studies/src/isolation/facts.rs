@@ -21,16 +21,15 @@ pub struct IsolationFindings {
     /// The decision and its reason, as one or more sentences.
     pub text: String,
     /// The counts of the good group next to failing groups, over all blocks.
-    pub beside_failing: IsolationCounts,
+    pub next_to_failing: IsolationCounts,
     /// The counts of the good group next to healthy groups, over all blocks of both healthy runs.
-    pub beside_healthy: IsolationCounts,
+    pub next_to_healthy: IsolationCounts,
     pub measures: Vec<IsolationMeasure>,
 }
 
 /// The counts of the good group's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IsolationCounts {
-    #[serde(rename = "answers")]
     pub responses: u64,
     /// Responses that failed a check. They are included in [`Self::responses`].
     pub checks_failed: u64,

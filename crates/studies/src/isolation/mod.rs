@@ -125,8 +125,8 @@ impl<'a> Sides<'a> {
             group: isolation.group.clone(),
             decision: Decision::Open,
             text: String::new(),
-            beside_failing: counts(&[&self.failing[..]]),
-            beside_healthy: counts(&[&self.healthy[..], &self.again[..]]),
+            next_to_failing: counts(&[&self.failing[..]]),
+            next_to_healthy: counts(&[&self.healthy[..], &self.again[..]]),
             measures,
         };
         (found.decision, found.text) = decide(&found, spoiled);
@@ -277,18 +277,18 @@ fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
             found.group
         )
     };
-    if found.beside_healthy.harmed() > 0 {
+    if found.next_to_healthy.harmed() > 0 {
         let text = format!(
             "There is no verdict on isolation in {scenario}: {} failed through {variant} even when \
              no other group failed.",
-            of(found.beside_healthy)
+            of(found.next_to_healthy)
         );
         return Some((Decision::Open, text));
     }
-    (found.beside_failing.harmed() > 0).then(|| {
+    (found.next_to_failing.harmed() > 0).then(|| {
         let text = format!(
             "{variant} does not isolate errors in {scenario}: {} failed next to failing requests, and none next to healthy ones.",
-            of(found.beside_failing)
+            of(found.next_to_failing)
         );
         (Decision::Worse, text)
     })
@@ -300,7 +300,7 @@ fn slowness(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decis
     let (variant, scenario) = (&found.variant, &found.scenario);
     let kept = format!(
         "all {} requests of '{}' got correct responses next to failing ones",
-        grouped(found.beside_failing.responses as f64),
+        grouped(found.next_to_failing.responses as f64),
         found.group
     );
     let deciding = || found.measures.iter().filter(|it| it.decides);

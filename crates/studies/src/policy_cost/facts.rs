@@ -56,7 +56,6 @@ pub struct CostLine {
 pub enum CostRole {
     /// Requests that the gateway serves itself: their cost is that of a request without an
     /// upstream.
-    #[serde(rename = "answers")]
     Responses,
     /// A plain proxy: the same requests as in the lines below it, without policies.
     Plain,

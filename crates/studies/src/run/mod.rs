@@ -44,7 +44,6 @@ pub struct Findings {
     pub costs: Option<CostFindings>,
     /// The costs that grow with routes, consumers, upstreams and idle connections, for each family
     /// of scenarios or loads.
-    #[serde(rename = "scale")]
     pub marginal_costs: Vec<MarginalCostFindings>,
     /// Sections that only some runs have, each with a table, such as that of admin interfaces.
     pub sections: Vec<Section>,

@@ -159,7 +159,11 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
             format!("limited figures of {blocks} are not compared")
         }
         (true, true) if columns.iter().any(|it| it.best.is_some()) => {
-            format!("yes for ✓ (verdicts over {blocks})")
+            let noisy = match is_a_best_figure_noisy(scenario, columns) {
+                true => ", some noisy",
+                false => "",
+            };
+            format!("yes for ✓ (verdicts over {blocks}{noisy})")
         }
         (true, true) => format!("no best gateway by verdicts over {blocks}"),
         (true, false) if !has_invalid => {
@@ -190,6 +194,21 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
     found.is_some_and(|it| it.validity == Validity::Limited)
         && is_of_phase
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
+}
+
+/// Reports whether a best figure is limited, but only by noise.
+fn is_a_best_figure_noisy(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> bool {
+    let limiting = columns.iter().flat_map(|column| {
+        let best = column.best.as_ref();
+        let rows = gateways(scenario).filter(move |row| best == Some(&row.variant));
+        rows.flat_map(move |row| {
+            let reasons = row.reasons.iter();
+            reasons
+                .filter(move |it| it.validity == Validity::Limited && does_limit(it, row, column))
+        })
+    });
+    let limiting: Vec<&Reason> = limiting.collect();
+    !limiting.is_empty() && limiting.iter().all(|it| it.gate.is_noise())
 }
 
 /// The reasons why figures of the columns are limited, the most frequent first.
@@ -264,6 +283,9 @@ fn meaning(
         let each = listed(&each.collect::<Vec<_>>());
         return (format!("Medians at {load}: {each}."), Tone::Caution);
     }
+    if !is_decided && is_compared(scenario, column) {
+        return (undecided(scenario, column, ranked), Tone::Caution);
+    }
     let mut differences = Vec::new();
     let mut open = Vec::new();
     for (name, other) in &others[..others.len().min(OTHERS_MAX)] {
@@ -281,9 +303,10 @@ fn meaning(
         return (words, Tone::Caution);
     }
     let differences = listed(&differences);
-    let open = match open.is_empty() {
-        true => String::new(),
-        false => format!("; no difference from {} can be shown", listed(&open)),
+    let open = match &open[..] {
+        [] => String::new(),
+        [one] => format!("; its range overlaps that of {one}"),
+        _ => format!("; its range overlaps those of {}", listed(&open)),
     };
     let head = match (is_decided, column.metric) {
         (true, Metric::Throughput) => format!("{leader} is fastest at {load}"),
@@ -296,6 +319,70 @@ fn meaning(
         false => Tone::Caution,
     };
     (format!("{head}: {value}, {differences}{open}."), tone)
+}
+
+/// Reports whether at least one pair of gateways was compared on the figure of a column.
+fn is_compared(scenario: &ScenarioFindings, column: &SummaryColumn) -> bool {
+    scenario.comparisons.iter().any(|it| {
+        let is_of_column = it.metric == column.metric && it.phase == column.phase;
+        is_of_column && !matches!(it.result.verdict, Verdict::TooFewBlocks { .. })
+    })
+}
+
+/// The sentence on CPU per request if no gateway is better than all others by verdicts. It names
+/// the gateways that may cost least, which are those that no verdict calls worse.
+fn undecided(
+    scenario: &ScenarioFindings,
+    column: &SummaryColumn,
+    ranked: &[(&str, &Estimate)],
+) -> String {
+    let load = scenario.load(&column.phase).unwrap_or(&column.phase);
+    let leads = |one: &str, other: &str| lead(scenario, &column.phase, column.metric, one, other);
+    let is_beaten = |(name, _): &(&str, &Estimate)| {
+        ranked.iter().any(|(other, _)| leads(other, name).is_some())
+    };
+    let (beaten, contenders): (Vec<_>, Vec<_>) = ranked.iter().copied().partition(is_beaten);
+    let Some((leader, best)) = contenders.first() else {
+        return format!("No verdict states which gateway costs least at {load}.");
+    };
+    let value = figure(column.metric, best.median);
+    if beaten.is_empty() {
+        return format!(
+            "No difference in cost can be shown at {load}; {leader} has the lowest median, {value}."
+        );
+    }
+    let others = beaten.iter();
+    let differences =
+        others.filter_map(|(name, other)| difference(scenario, column, leader, best, name, other));
+    let differences: Vec<String> = differences.take(OTHERS_MAX).collect();
+    let differences = match differences.is_empty() {
+        true => String::new(),
+        false => format!(", {}", listed(&differences)),
+    };
+    let figures = format!("{leader}: {value}{differences}.");
+    let contenders: Vec<&str> = contenders.iter().map(|(name, _)| *name).collect();
+    let said = match contenders.len() {
+        // Another gateway costs more than some third one, but maybe not more than the leader.
+        1 => {
+            format!("No verdict shows that a gateway costs less than {leader} at {load}. {figures}")
+        }
+        2 | 3 => format!(
+            "{} costs least at {load}; no verdict separates them. {figures}",
+            contenders.join(" or ")
+        ),
+        many => format!(
+            "{many} gateways may cost least at {load}; no verdict separates them. {figures}"
+        ),
+    };
+    let all = gateways(scenario).map(|row| row.variant.as_str());
+    let without: Vec<String> = all
+        .filter(|name| ranked.iter().all(|(it, _)| it != name))
+        .map(str::to_owned)
+        .collect();
+    match without.is_empty() {
+        true => said,
+        false => format!("{said} No valid figure: {}.", listed(&without)),
+    }
 }
 
 /// The difference as text, `13 % less than haproxy (12–14 %)`, with the interval of a verdict.
@@ -312,7 +399,7 @@ fn difference(
     let of_verdict = lead(scenario, &column.phase, column.metric, leader, name);
     let lead = match of_verdict {
         Some(lead) => lead,
-        None if scenario.comparisons.is_empty() && best.max < other.min => Lead {
+        None if !is_compared(scenario, column) && best.max < other.min => Lead {
             ratio: best.median / other.median,
             bounds: None,
         },

@@ -43,7 +43,6 @@ pub struct SoakSegment {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub culprit: Option<&'static str>,
     /// Requests with a complete response.
-    #[serde(rename = "answers")]
     pub responses: u64,
     /// Requests without a complete response.
     pub errors: u64,
@@ -87,7 +86,6 @@ pub struct SoakQuantity {
     pub growth: Growth,
     /// Growth per 1,000 responses; `None` for the response time, and if there is no slope or no
     /// response.
-    #[serde(rename = "per_thousand_answers")]
     pub per_thousand_responses: Option<f64>,
     /// Both ends of the fitted line; `None` if there is no slope.
     pub line: Option<[(f64, f64); 2]>,

@@ -29,7 +29,7 @@ const HEADS: &str = "version |> rate |> slowest to fastest run |> mean latency |
 
 impl StudyFacts for CombinedFindings {
     fn key(&self) -> &'static str {
-        "combined"
+        "specification"
     }
 
     fn chapter(&self, palette: &Palette) -> Option<Chapter> {

@@ -56,7 +56,6 @@ pub struct RunFigures {
     /// Responses per second.
     pub rate_per_second: f64,
     /// Requests with a complete response.
-    #[serde(rename = "answers")]
     pub responses: u64,
     /// Requests without a complete response, and responses that failed a check.
     pub failed: u64,

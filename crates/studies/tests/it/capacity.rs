@@ -3,7 +3,7 @@
 use gatebench_model::load::{Open, Spread};
 use gatebench_model::{Capacity, HumanDuration, Setup, Shape, Study, Trial, Variant};
 use gatebench_report::{Tone, Validity};
-use gatebench_stats::capacity::{Response, Sustained};
+use gatebench_stats::capacity::{self, Sustained};
 use gatebench_store::{
     Manifest, Outcome, PhaseRecord, Run, RunWriter, StepOutcome, StepRole, TrialRecord,
 };
@@ -137,8 +137,8 @@ fn capacity(findings: &Findings) -> &CapacityFindings {
 }
 
 fn found(findings: &Findings) -> &Sustained {
-    match capacity(findings).gateways[0].response.as_ref().unwrap() {
-        Response::Found(found) => found,
+    match capacity(findings).gateways[0].outcome.as_ref().unwrap() {
+        capacity::Outcome::Found(found) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -225,8 +225,8 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
         (found.validity, found.bottleneck),
         (Validity::Limited, Some(Bottleneck::EngineAndUpstream))
     );
-    let low = match found.response.as_ref().unwrap() {
-        Response::Found(found) => found.rate.interval.unwrap().low,
+    let low = match found.outcome.as_ref().unwrap() {
+        capacity::Outcome::Found(found) => found.rate.interval.unwrap().low,
         other => panic!("{other:?}"),
     };
     let bound = format!("at {:.1}k requests/s or more (the lower end", low / 1e3);
@@ -290,7 +290,7 @@ fn steps_that_miss_at_any_rate_give_no_sustained_rate() {
     };
     let findings = run(searching(nginx(), 5), |_| ALONE, lapse);
     let found = &capacity(&findings).gateways[0];
-    let Some(Response::Lapsing { lapses, half }) = &found.response else {
+    let Some(capacity::Outcome::Lapsing { lapses, half }) = &found.outcome else {
         panic!("{found:?}")
     };
     assert!(
@@ -541,7 +541,7 @@ fn a_gateway_without_responses_has_no_capacity() {
     let silent = |record: &mut TrialRecord| record.phases[0].counts.completed_in_window = 0;
     let findings = run(searching(nginx(), 1), |_| ALONE, silent);
     let found = &capacity(&findings).gateways[0];
-    assert!(found.response.is_none() && found.validity == Validity::Invalid);
+    assert!(found.outcome.is_none() && found.validity == Validity::Invalid);
     assert!(
         found
             .text

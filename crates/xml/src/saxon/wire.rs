@@ -5,7 +5,7 @@ use super::text;
 use crate::errors::Complaints;
 
 const ORDER_BYTES: usize = 21;
-const ANSWER_BYTES: usize = 5;
+const RESPONSE_BYTES: usize = 5;
 
 /// The result of an order: the transformed document, or the reason why there is none.
 pub type Made = Result<Vec<u8>, Unmade>;
@@ -49,7 +49,7 @@ pub(super) fn order(
 /// Removes the next result from the front of a helper's bytes. Returns `None` while the result is
 /// incomplete.
 pub fn next_response(said: &mut &[u8]) -> Option<Made> {
-    let (head, rest) = said.split_first_chunk::<ANSWER_BYTES>()?;
+    let (head, rest) = said.split_first_chunk::<RESPONSE_BYTES>()?;
     let [status, length @ ..] = *head;
     let (text, rest) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
     *said = rest;

@@ -50,13 +50,13 @@ fn said(law: Law, runs: u64) -> [u64; 3] {
     let mut counts = [0; 3];
     for seed in 0..runs {
         let (plan, repeats) = searched(law, seed);
-        let said = match response(&plan, &repeats).unwrap() {
-            Response::Lapsing { lapses, half } => {
+        let said = match outcome(&plan, &repeats).unwrap() {
+            Outcome::Lapsing { lapses, half } => {
                 assert!(lapses.share > 0.05 && half.interval.is_some());
                 Said::Refused
             }
-            Response::Found(found) if found.may_lapse() => Said::Doubted,
-            Response::Found(_) => Said::Sustained,
+            Outcome::Found(found) if found.may_lapse() => Said::Doubted,
+            Outcome::Found(_) => Said::Sustained,
             other => panic!("{other:?}"),
         };
         counts[said as usize] += 1;
@@ -107,9 +107,9 @@ fn the_share_of_lapses_is_in_its_interval() {
             lapses: 0.1,
         };
         let (plan, repeats) = searched(law, seed);
-        let lapses = match response(&plan, &repeats).unwrap() {
-            Response::Lapsing { lapses, .. } => lapses,
-            Response::Found(found) => found.lapses,
+        let lapses = match outcome(&plan, &repeats).unwrap() {
+            Outcome::Lapsing { lapses, .. } => lapses,
+            Outcome::Found(found) => found.lapses,
             other => panic!("{other:?}"),
         };
         held += usize::from((lapses.interval.low..=lapses.interval.high).contains(&law.lapses));

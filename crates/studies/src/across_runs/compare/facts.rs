@@ -79,7 +79,6 @@ pub enum Weight {
     /// of a gateway.
     Subject,
     /// The difference does not affect the comparison.
-    #[serde(rename = "told")]
     Noted,
 }
 
@@ -90,7 +89,6 @@ pub enum Control {
     /// The gateway's program, folder and settings are the same in both runs.
     SameGateway,
     /// The direct variant, which has no gateway.
-    #[serde(rename = "floor")]
     Direct,
 }
 

@@ -481,6 +481,12 @@ mod tests {
     }
 
     #[test]
+    fn earlier_names_of_metrics_are_read() {
+        let metrics = ["throughput_of_floor", "throughput_of_direct"].map(of_word);
+        assert_eq!(metrics, [Some(Metric::ThroughputOfDirect); 2]);
+    }
+
+    #[test]
     fn added_series_do_not_change_the_shares_of_earlier_ones() {
         let first = Some(FALSE_ALARMS / 2.0 / 2.0);
         let early = [series(0..20), series(0..20)];

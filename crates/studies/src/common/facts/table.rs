@@ -33,7 +33,6 @@ pub struct ScenarioFindings {
     pub routes: Vec<SlowestRoutes>,
     /// Figures of an external load generator in addition to those in the rows, by phase and
     /// variant.
-    #[serde(rename = "told")]
     pub external_results: Vec<ExternalResults>,
     /// The facts about the traffic on the wire, for each variant that recorded any, except the null
     /// gateway.
@@ -214,7 +213,7 @@ pub enum Metric {
     /// Responses per second during the measurement.
     Throughput,
     /// Throughput divided by that of the direct variant in the same block.
-    #[serde(rename = "throughput_of_floor")]
+    #[serde(alias = "throughput_of_floor")]
     ThroughputOfDirect,
     /// In an open load, the number of requests that completed within the measurement, divided by
     /// the number of intended requests.
@@ -245,10 +244,10 @@ pub enum Metric {
     ResponseP999,
     /// Median response time minus the direct variant's median in the same block: a difference of
     /// quantiles, not the quantile of a difference.
-    #[serde(rename = "response_p50_over_floor")]
+    #[serde(alias = "response_p50_over_floor")]
     ResponseP50OverDirect,
     /// Like [`Self::ResponseP50OverDirect`], for the 99th percentiles.
-    #[serde(rename = "response_p99_over_floor")]
+    #[serde(alias = "response_p99_over_floor")]
     ResponseP99OverDirect,
     /// Median added latency minus the null gateway's median in the same block: a difference of
     /// quantiles.

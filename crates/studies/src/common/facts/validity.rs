@@ -59,7 +59,6 @@ pub enum Gate {
     /// Requests waited for a free connection because the gateway held all connections.
     ConnectionsHeld,
     /// Throughput was close to that without a gateway.
-    #[serde(rename = "upstream_near_floor")]
     UpstreamNearDirect,
     ArrivalsDropped,
     /// Fewer requests than intended were sent, or completed in time.
@@ -68,7 +67,6 @@ pub enum Gate {
     /// Requests got no complete response.
     RequestErrors,
     /// Nothing was sent, or there was no response.
-    #[serde(rename = "no_answers")]
     NoResponses,
     /// Parity did not hold before or after the load, or was not tested.
     ParityLost,
@@ -186,6 +184,15 @@ impl Gate {
 
     pub(crate) fn in_short(self) -> &'static str {
         self.facts().0
+    }
+
+    /// Reports whether the gate finds a disturbance of the machine. Such disturbances differ from
+    /// block to block, so they widen the intervals of verdicts.
+    pub(crate) fn is_noise(self) -> bool {
+        matches!(
+            self,
+            Self::Steal | Self::ForeignProcess | Self::FrequencyChanged
+        )
     }
 
     pub(crate) fn blame(self) -> Blame {

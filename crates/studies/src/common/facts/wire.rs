@@ -6,7 +6,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub struct WireFindings {
     pub variant: String,
-    #[serde(rename = "is_floor")]
     pub is_direct: bool,
     /// The facts, in the order of [`WireName`].
     pub facts: Vec<WireFact>,
@@ -45,7 +44,6 @@ pub enum WireName {
     PassesRequests,
     /// Share of trials in which the client received the first part of a response before the
     /// upstream sent the last byte.
-    #[serde(rename = "passes_answers")]
     PassesResponses,
     /// Bytes that the gateway writes to files per response.
     WrittenBytes,

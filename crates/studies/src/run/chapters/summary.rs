@@ -5,7 +5,7 @@ use gatebench_model::Variant;
 use gatebench_report::chapter::{
     Block, Chapter, Fact, Fold, Forms, MARKDOWN, PAGE, Part, TERMINAL, TableBlock, Text,
 };
-use gatebench_report::format::UnitScale;
+use gatebench_report::format::{UnitScale, distinct};
 use gatebench_report::palette::Palette;
 use gatebench_report::table::{Cell, Lane, Lanes, Row, Table};
 use gatebench_report::{Tone, Validity};
@@ -79,33 +79,41 @@ pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
             blocks = vec![Block::heading("Problems"), Block::facts("", alarms)];
         }
     }
-    // These names are explained more briefly than in the page's legend, because the first screen
-    // must fit into 25 lines.
-    let names = match has_reference(run) {
-        true => "reference: gatebench's own; direct: no gateway. ",
-        false => "",
+    let rows = run.scenarios.iter().flat_map(|it| &it.rows);
+    let notes = rows.filter_map(|row| Some(format!("{}: {}", row.variant, note(row)?)));
+    let names = match &distinct(notes)[..] {
+        [] => String::new(),
+        notes => format!("{}. ", notes.join("; ")),
     };
     let words = format!("{names}More: --verbose, or the page:");
     blocks.push(Block::sentence(words));
     Chapter::of(blocks)
 }
 
-fn has_reference(run: &Findings) -> bool {
-    run.scenarios.iter().any(|it| it.row(REFERENCE).is_some())
-}
-
-/// Explains the values, and the names of the variants that are not products.
+/// Explains the values that readers may misunderstand.
 fn legend(run: &Findings) -> String {
-    let mut rows = run.scenarios.iter().flat_map(|it| &it.rows);
     let mut text = String::new();
     if run.run.blocks_complete > 1 {
         text.push_str("Values: median and range of the blocks. ");
     }
-    if has_reference(run) {
-        text.push_str("reference: gatebench's own gateway. ");
+    let has_percentages = |it: &ScenarioFindings| {
+        let summary = it.summary.as_ref();
+        !it.comparisons.is_empty() && summary.is_some_and(|it| it.meaning.contains('%'))
+    };
+    if run.scenarios.iter().any(has_percentages) {
+        text.push_str("Percentages with an interval compare the gateways within each block. ");
     }
-    if rows.any(|row| row.kind == Variant::Direct) {
-        text.push_str("direct: no gateway; its latency is that of the measurement itself. ");
+    let has_added = |it: &ScenarioFindings| {
+        let mut columns = it.summary.iter().flat_map(|it| &it.columns);
+        let has_direct = it.rows.iter().any(|row| row.kind == Variant::Direct);
+        let added = [Metric::AddedP50, Metric::AddedP99];
+        has_direct && columns.any(|column| added.contains(&column.metric))
+    };
+    if run.scenarios.iter().any(|it| it.row(REFERENCE).is_some()) {
+        text.push_str("reference is the gateway that is built into gatebench. ");
+    }
+    if run.scenarios.iter().any(has_added) {
+        text.push_str("The added latency of direct is the overhead of the measurement. ");
     }
     text
 }
@@ -123,10 +131,21 @@ fn table(scenario: &ScenarioFindings, summary: &ScenarioSummary) -> Table {
         }
     }
     let row = |row: &&VariantRow| Row {
+        note: note(row),
         absence: row.status.absence(),
         ..Row::new(&*row.variant, &row.variant)
     };
     Table::of_lanes(rows.iter().map(row).collect(), all)
+}
+
+/// Explains the name of a variant that is not a product, in few characters, so that the name's
+/// column does not become wider.
+fn note(row: &VariantRow) -> Option<&'static str> {
+    match row.variant.as_str() {
+        _ if row.kind == Variant::Direct => Some("no gateway"),
+        REFERENCE => Some("built in"),
+        _ => None,
+    }
 }
 
 /// The estimate of a cell with its validity; `None` if the metric was not measured.
@@ -155,9 +174,7 @@ fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
             let number = scale.number(estimate.median);
             *cell = Cell::value(number, "1 block".to_owned(), *validity);
         }
-        if row.kind == Variant::Direct && column.metric == Metric::GatewayCpuPerRequest {
-            *cell = Cell::Absent("no gateway");
-        } else if column.best.as_ref() == Some(&row.variant) {
+        if column.best.as_ref() == Some(&row.variant) {
             cell.mark_best();
         }
     }

@@ -2,7 +2,7 @@
 
 use gatebench_report::{TerminalOptions, Validity, html, markdown, terminal};
 use gatebench_stats::Interval;
-use gatebench_stats::capacity::{Lapses, Rate, Response, Sustained};
+use gatebench_stats::capacity::{Lapses, Outcome, Rate, Sustained};
 use gatebench_studies::capacity::facts::{
     Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, ObjectiveBound,
     SizingFindings,
@@ -29,12 +29,12 @@ fn point(offered: f64, p99_ns: f64, missed: u32) -> CapacityPoint {
     }
 }
 
-fn gateway(variant: &str, response: Option<Response>, validity: Validity) -> GatewayCapacity {
+fn gateway(variant: &str, outcome: Option<Outcome>, validity: Validity) -> GatewayCapacity {
     GatewayCapacity {
         scenario: "proxy-json".into(),
         variant: variant.into(),
         cores: 1.0,
-        response,
+        outcome,
         validity,
         limits: Vec::new(),
         bottleneck: Some(Bottleneck::Gateway),
@@ -70,7 +70,7 @@ pub fn with_capacity() -> Findings {
         }),
     };
     let found = |rate_per_second: f64| {
-        Response::Found(Sustained {
+        Outcome::Found(Sustained {
             rate: rate(rate_per_second),
             probability: 0.95,
             half: rate(rate_per_second + 1_000.0),
@@ -86,7 +86,7 @@ pub fn with_capacity() -> Findings {
             },
         })
     };
-    let at_least = Response::AtLeast {
+    let at_least = Outcome::AtLeast {
         rate_per_second: 30_000.0,
         held: 60,
         tried: 60,

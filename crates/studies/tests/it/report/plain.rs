@@ -124,7 +124,7 @@ fn json_contains_the_findings_and_a_schema() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["schema"], json::SCHEMA);
     assert_eq!(value["scenarios"][0]["rows"][2]["variant"], "nginx");
-    assert!(text.starts_with("{\n  \"schema\": 1,\n  \"run\""));
+    assert!(text.starts_with("{\n  \"schema\": 2,\n  \"run\""));
     assert_eq!(text, json::render(&fixture::findings()));
 }
 

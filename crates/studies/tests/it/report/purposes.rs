@@ -127,8 +127,8 @@ pub fn isolation() -> IsolationFindings {
         group: "good".into(),
         decision: Decision::Worse,
         text: "nginx does not isolate errors.".into(),
-        beside_failing: counts(3),
-        beside_healthy: counts(0),
+        next_to_failing: counts(3),
+        next_to_healthy: counts(0),
         measures: vec![IsolationMeasure {
             title: "median response time",
             unit: Unit::Nanoseconds,

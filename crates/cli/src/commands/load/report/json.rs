@@ -11,7 +11,7 @@ use crate::commands::load::figures::{Figures, PERCENTILES, Times, class_word};
 use crate::commands::load::results::Results;
 
 /// The version of the JSON format, incremented when a field is removed or changes its meaning.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 pub fn of(results: &Results<'_>) -> Value {
     let figures = &results.figures;
@@ -194,7 +194,7 @@ fn routes(figures: &Figures<'_>) -> Value {
             "completed": route.completed,
             "errors": errors(&route.errors),
             "status": statuses(&route.by_class),
-            "answers_failing_checks": route.responses_failing_checks,
+            "responses_failing_checks": route.responses_failing_checks,
             "response_time_ns": times(&Times::of_recording(&route.response)),
         })
     });

@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-9;
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Response {
+pub enum Outcome {
     Found(Sustained),
     /// No rate is sustained, because too many steps miss regardless of the rate.
     Lapsing {
@@ -63,16 +63,16 @@ pub struct Rate {
 }
 
 /// Returns the result of these repeats, or `None` if they have no steps.
-pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
+pub fn outcome(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Outcome> {
     let steps = || repeats.iter().flatten();
     let rates = || steps().map(|it| it.rate_per_second);
     let (lowest, highest) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
     if repeats.iter().any(|it| plan.is_below(it)) || steps().all(|it| !it.held) {
         let rate_per_second = exact(lowest, plan.min_per_second);
-        return Some(Response::Below { rate_per_second });
+        return Some(Outcome::Below { rate_per_second });
     }
     Some(match Curve::fit(repeats, plan.resolution.ln_1p()) {
-        Some(Response::Found(found)) if found.rate.rate_per_second >= highest => {
+        Some(Outcome::Found(found)) if found.rate.rate_per_second >= highest => {
             at_least(plan, highest, repeats)
         }
         Some(found) => found,
@@ -88,13 +88,13 @@ impl Sustained {
     }
 }
 
-fn at_least(plan: &Plan, highest: f64, repeats: &[Vec<Tried>]) -> Response {
+fn at_least(plan: &Plan, highest: f64, repeats: &[Vec<Tried>]) -> Outcome {
     let there = repeats
         .iter()
         .flatten()
         .filter(|it| it.rate_per_second >= highest * (1.0 - ROUNDING));
     let held = there.clone().filter(|it| it.held).count();
-    Response::AtLeast {
+    Outcome::AtLeast {
         rate_per_second: exact(highest, plan.max_per_second),
         held: u32::try_from(held).unwrap_or(u32::MAX),
         tried: u32::try_from(there.count()).unwrap_or(u32::MAX),
