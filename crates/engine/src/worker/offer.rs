@@ -20,7 +20,7 @@ use super::{NAP_NS, Worker};
 const SPIN_NS: u64 = 100_000;
 
 /// The maximum number of pending responses at which a worker polls after an event.
-const SPUN_ANSWERS_MAX: usize = 4;
+const SPUN_RESPONSES_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
     pub(super) fn offer_load(&mut self) -> Result<(), EngineError> {
@@ -116,7 +116,7 @@ impl<I: Io> Worker<'_, I> {
         if !self.watch.is_on() {
             return self.io.poll(Some(until), events);
         }
-        let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.recorder.busy);
+        let is_quick = (1..=SPUN_RESPONSES_MAX).contains(&self.recorder.busy);
         let mut watch_until = if is_quick { now + SPIN_NS } else { now };
         if until <= now + SPIN_NS {
             watch_until = until;
