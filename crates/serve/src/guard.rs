@@ -23,7 +23,8 @@ pub(crate) const START: &str = "/start";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-const HEADERS: [(&str, &str); 6] = [
+/// Headers of every response. A response can set its own values.
+pub(crate) const HEADERS: [(&str, &str); 6] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),

@@ -12,6 +12,7 @@ mod files;
 mod folder;
 mod frames;
 mod guard;
+mod headed;
 mod launch;
 mod live;
 mod pages;

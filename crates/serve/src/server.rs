@@ -1,9 +1,11 @@
 //! The listening port and its connections.
 
+use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -21,6 +23,7 @@ use crate::bounds::{
 };
 use crate::folder::Folder;
 use crate::guard::Guard;
+use crate::headed::Headed;
 use crate::launch::{Launch, Launcher};
 use crate::stalled::Impatient;
 use crate::{route, view};
@@ -31,7 +34,7 @@ pub struct Settings {
     /// The name of a run that may not have begun yet. The page of this run waits until the run
     /// begins.
     pub expected: Option<String>,
-    /// The address to listen on; `None` for 127.0.0.1.
+    /// The address to listen on; `None` for 127.0.0.1 and, if the system has IPv6, ::1.
     pub address: Option<IpAddr>,
     /// The port; 0 for any free port.
     pub port: u16,
@@ -77,7 +80,8 @@ impl Stop {
 
 /// A listening server.
 pub struct Server {
-    listener: std::net::TcpListener,
+    listeners: Vec<std::net::TcpListener>,
+    /// The address of the first listener.
     address: SocketAddr,
     app: Arc<App>,
     guard: Arc<Guard>,
@@ -93,14 +97,19 @@ impl Server {
         let address = settings.address.unwrap_or(Ipv4Addr::LOCALHOST.into());
         let address = SocketAddr::new(address, settings.port);
         let failed = |source| ServeError::Listen { address, source };
-        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let mut listeners = vec![listen(address).map_err(failed)?];
+        let address = listeners[0].local_addr().map_err(failed)?;
+        if settings.address.is_none() {
+            // A browser may resolve localhost to ::1. A failure is ignored, because the printed URL
+            // contains 127.0.0.1.
+            let second = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), address.port());
+            listeners.extend(listen(second));
+        }
         let guard = Guard::new(address, settings.launch.is_some())?;
         let launcher = settings.launch.map(Launcher::new).transpose()?;
         let app = App::new(settings.folder, settings.expected, launcher);
         Ok(Self {
-            listener,
+            listeners,
             address,
             app: Arc::new(app),
             guard: Arc::new(guard),
@@ -138,10 +147,11 @@ impl Server {
             .max_blocking_threads(THREADS_MAX)
             .build()?;
         runtime.block_on(async {
-            let listener = TcpListener::from_std(self.listener)?;
+            let listeners = self.listeners.into_iter().map(TcpListener::from_std);
+            let listeners = listeners.collect::<io::Result<Vec<_>>>()?;
             let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
             let router = route::router(self.app, self.guard);
-            let serving = tokio::spawn(accept(listener, Arc::clone(&connections), router));
+            let serving = tokio::spawn(accept(listeners, Arc::clone(&connections), router));
             let StopState {
                 requested,
                 when_unused,
@@ -154,6 +164,12 @@ impl Server {
             Ok(())
         })
     }
+}
+
+fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 /// Waits until there has been no connection for [`UNUSED_TIME`], but at most [`ENDING_TIME_MAX`].
@@ -169,12 +185,16 @@ async fn unused(connections: &Semaphore) {
     }
 }
 
-async fn accept(listener: TcpListener, connections: Arc<Semaphore>, router: Router) {
+async fn accept(listeners: Vec<TcpListener>, connections: Arc<Semaphore>, router: Router) {
     loop {
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else {
             return;
         };
-        match listener.accept().await {
+        let next = poll_fn(|context| {
+            let mut polled = listeners.iter().map(|it| it.poll_accept(context));
+            polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
+        });
+        match next.await {
             Ok((stream, _)) => {
                 let router = router.clone();
                 tokio::spawn(async move {
@@ -192,7 +212,7 @@ async fn accept(listener: TcpListener, connections: Arc<Semaphore>, router: Rout
 async fn serve(stream: TcpStream, router: Router) {
     // If the system refuses the size, its own size remains.
     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
-    let stream = TokioIo::new(Impatient::new(stream, WRITE_TIME_MAX));
+    let stream = TokioIo::new(Headed::new(Impatient::new(stream, WRITE_TIME_MAX)));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)

@@ -1,6 +1,6 @@
 //! Connections to clients that may stop reading.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -62,20 +62,6 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Impatient<T> {
         let own = self.get_mut();
         let written = Pin::new(&mut own.stream).poll_write(context, bytes);
         own.limited(context, written)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let own = self.get_mut();
-        let written = Pin::new(&mut own.stream).poll_write_vectored(context, pieces);
-        own.limited(context, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

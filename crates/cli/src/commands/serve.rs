@@ -44,7 +44,7 @@ pub struct Serve {
     )]
     port: u16,
     /// Listen on this address; other machines can then read the pages with the token, over an
-    /// unencrypted connection [default: 127.0.0.1]
+    /// unencrypted connection [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
     /// Let the pages start runs, with a choice of known suites, gateways and lengths

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::thread;
@@ -44,7 +44,53 @@ fn only_the_loopback_interface_is_listened_on() {
     assert_eq!(mine.len(), 1, "{sockets}");
     assert!(mine[0].contains(" 0100007F:"), "{mine:?}");
     let sockets = fs::read_to_string("/proc/net/tcp6").unwrap_or_default();
-    assert!(!sockets.contains(&port), "{sockets}");
+    let port = format!(":{:04X} {}:0000 0A", site.port, "0".repeat(32));
+    let mine: Vec<&str> = sockets.lines().filter(|it| it.contains(&port)).collect();
+    if mine.is_empty() {
+        // The system has no IPv6, or another program uses the port.
+        let error = TcpListener::bind(("::1", site.port)).unwrap_err();
+        eprintln!("SKIPPED on ::1: {error}");
+        return;
+    }
+    assert_eq!(mine.len(), 1, "{sockets}");
+    assert!(
+        mine[0].contains(" 00000000000000000000000001000000:"),
+        "{mine:?}"
+    );
+    let mut stream = TcpStream::connect(("::1", site.port)).unwrap();
+    let (host, cookie) = (format!("localhost:{}", site.port), &site.cookie);
+    let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+}
+
+#[test]
+fn unparsable_requests_get_the_same_headers_as_others() {
+    let folder = folder();
+    let site = site(&folder);
+    let ordinary = site.get("/");
+    let not_http = site.send("no HTTP\r\n\r\n");
+    let too_large = site.send(&format!(
+        "GET / HTTP/1.1\r\nX: {}\r\n\r\n",
+        "x".repeat(20_000)
+    ));
+    assert_eq!((not_http.status, too_large.status), (400, 431));
+    for name in [
+        "content-security-policy",
+        "x-content-type-options",
+        "x-frame-options",
+        "cache-control",
+        "cross-origin-resource-policy",
+        "cross-origin-opener-policy",
+        "referrer-policy",
+    ] {
+        let expected = ordinary.header(name);
+        assert!(expected.is_some(), "{name}");
+        assert_eq!(not_http.header(name), expected, "{name}");
+        assert_eq!(too_large.header(name), expected, "{name}");
+    }
 }
 
 #[test]
