@@ -90,15 +90,18 @@ fn load(seconds: u32) -> String {
 }
 
 /// Describes the ratio of a figure with and without observers: the median of the pairs of blocks
-/// and its interval. Blocks in which the host of a virtual machine takes its cores away are
-/// outliers, which would dominate a mean.
+/// and its interval. Pairs with stolen time are left out, because stolen time does not depend on
+/// the observers. A median is used because other disturbances remain, which would dominate a mean.
 fn compared(pairs: &[Pair], phase: &str, figure: pairs::Figure) -> Result<String, String> {
-    let of_phase = pairs.iter().filter(|pair| pair.phase == phase);
-    let values: Vec<f64> = of_phase.filter_map(|pair| pair.ratio(figure)).collect();
+    let of_phase: Vec<&Pair> = pairs.iter().filter(|pair| pair.phase == phase).collect();
+    let undisturbed = of_phase.iter().filter(|pair| !pair.is_stolen);
+    let values: Vec<f64> = undisturbed.filter_map(|pair| pair.ratio(figure)).collect();
     let median = spread(&values).map(|it| it.median);
     let Some((median, (low, high))) = median.zip(median_interval(&values)) else {
         return Err(format!(
-            "too few pairs of blocks in phase {phase}: use more --rounds or --seconds"
+            "too few pairs of blocks without stolen time in phase {phase} ({} of {}): use more --rounds",
+            values.len(),
+            of_phase.len()
         ));
     };
     let word = match (low >= 1.0 - EFFECT_MAX, high <= 1.0 + EFFECT_MAX) {
@@ -107,7 +110,8 @@ fn compared(pairs: &[Pair], phase: &str, figure: pairs::Figure) -> Result<String
         _ => "a change",
     };
     Ok(format!(
-        "observed ÷ unobserved: {low:.4} to {high:.4} (median {median:.4}, {} pairs): {word}",
-        values.len()
+        "observed ÷ unobserved: {low:.4} to {high:.4} (median {median:.4}, {} of {} pairs without stolen time): {word}",
+        values.len(),
+        of_phase.len()
     ))
 }

@@ -34,6 +34,9 @@ pub struct Block {
     /// The number of the pair, shared with an adjacent block of the other kind.
     pub pair: u32,
     pub is_observed: bool,
+    /// True if the host of the virtual machine took CPU time in the compared part of the period, or
+    /// if this is unknown. The last 20 ms are not checked.
+    pub is_stolen: bool,
     /// The beginning and the end of the compared part of the period, in seconds since 1970.
     pub from_s: f64,
     pub to_s: f64,
@@ -55,6 +58,8 @@ impl Block {
 /// The seconds of a load in two adjacent blocks.
 pub struct Pair {
     pub phase: String,
+    /// True if the host took time from a core in one of the blocks.
+    pub is_stolen: bool,
     observed: Vec<Second>,
     unobserved: Vec<Second>,
 }
@@ -87,6 +92,7 @@ pub fn of(blocks: &[Block], seconds: &[Second]) -> Vec<Pair> {
         let is_whole = !off.is_empty() && on.iter().chain(&off).all(is_same);
         is_whole.then(|| Pair {
             phase: phase.clone(),
+            is_stolen: first.is_stolen || second.is_stolen,
             observed: on,
             unobserved: off,
         })
@@ -141,6 +147,7 @@ mod tests {
         Block {
             pair,
             is_observed,
+            is_stolen: false,
             from_s,
             to_s: from_s + 2.0,
         }
@@ -173,6 +180,12 @@ mod tests {
         let seconds = [second("a", 10.0, 1.0), second("a", 12.0, 1.0)];
         assert_eq!(of(&blocks, &seconds).len(), 1);
         assert!(of(&blocks[..1], &seconds).is_empty());
+        assert!(!of(&blocks, &seconds)[0].is_stolen);
+        let stolen = Block {
+            is_stolen: true,
+            ..blocks[1].clone()
+        };
+        assert!(of(&[blocks[0].clone(), stolen], &seconds)[0].is_stolen);
     }
 
     #[test]

@@ -126,7 +126,9 @@ fn alternate(
             // Both kinds of blocks begin with the same work.
             drop(stopped.take());
             stopped = stop(run)?.filter(|_| !is_observed);
-            let to_s = from_s + block_s;
+            let (compared_s, to_s) = (from_s + f64::from(SETTLE_S), from_s + block_s);
+            sleep(&mut grid, compared_s, is_over);
+            let stolen = stolen_ticks();
             sleep(&mut grid, to_s - LOOK_EVERY_S, is_over);
             // Before and after the trial, there are fewer threads.
             let threads = stopped.as_ref().map_or(0, Stopped::threads);
@@ -134,7 +136,8 @@ fn alternate(
                 blocks.push(Block {
                     pair,
                     is_observed,
-                    from_s: from_s + f64::from(SETTLE_S),
+                    is_stolen: stolen.is_none() || stolen != stolen_ticks(),
+                    from_s: compared_s,
                     to_s,
                 });
             }
@@ -226,6 +229,14 @@ fn page_cpu_s(run: u32, is_over: &AtomicBool) -> f64 {
 fn output_cpu_s(line: &str) -> Option<f64> {
     let (before, _) = line.strip_prefix("output ")?.split_once(" s of CPU time")?;
     before.rsplit(' ').next()?.parse().ok()
+}
+
+/// Returns the time that the host of a virtual machine has taken from all cores, in clock ticks
+/// (`steal` in Linux's proc_stat(5)).
+fn stolen_ticks() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let of_all = stat.lines().next()?.strip_prefix("cpu ")?;
+    of_all.split_whitespace().nth(7)?.parse().ok()
 }
 
 /// Returns the user and system time of a process in seconds, assuming 100 clock ticks per second.

@@ -1,12 +1,16 @@
 //! Outputs that fail: a failing server must not disturb a run or a load unless `--out-required` is
 //! given, and invalid outputs are refused.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
 
 use crate::bench::{Bench, Finished};
 use crate::serving::Serving;
@@ -27,6 +31,8 @@ pub enum Behavior {
     TooLarge(usize),
     /// Resets each connection on which it has received a request.
     Resets,
+    /// Closes each connection after the beginning of a TLS handshake.
+    ClosesTls,
 }
 
 /// A request that a server has received.
@@ -87,7 +93,11 @@ fn serve(
     is_over: &AtomicBool,
     requests: &Mutex<Vec<Received>>,
 ) {
-    let Some(request) = receive(&mut stream) else {
+    let request = match behavior {
+        Behavior::ClosesTls => begun_handshake(&mut stream),
+        _ => receive(&mut stream),
+    };
+    let Some(request) = request else {
         return;
     };
     let bytes = request.body.len();
@@ -99,7 +109,7 @@ fn serve(
             }
             return;
         }
-        Behavior::Closes => return,
+        Behavior::Closes | Behavior::ClosesTls => return,
         Behavior::Slow(after) => {
             thread::sleep(after);
             204
@@ -120,6 +130,18 @@ fn serve(
     );
     // The client may have given up.
     let _ = stream.write_all(response.as_bytes());
+}
+
+/// Reads the beginning of a TLS handshake; returns `None` if the connection ends first.
+fn begun_handshake(stream: &mut TcpStream) -> Option<Received> {
+    let mut first = [0; 1];
+    stream.read_exact(&mut first).ok()?;
+    // The content type of TLS records for handshakes (RFC 8446, section 5.1).
+    assert_eq!(first, [22]);
+    Some(Received {
+        head: String::new(),
+        body: Vec::new(),
+    })
 }
 
 /// Reads a request; returns `None` if the connection ends first.
@@ -179,13 +201,22 @@ fn a_failing_server_only_causes_a_warning() {
         ),
         (Behavior::Resets, "cannot reach the server"),
         (Behavior::Closes, "cannot reach the server"),
+        (Behavior::ClosesTls, "cannot reach the server"),
     ];
     let servers = cases.map(|(behavior, _)| Scripted::start(behavior));
     let begun = Instant::now();
     let sessions: Vec<_> = servers
         .iter()
-        .map(|server| {
-            let out = format!("prometheus=http://127.0.0.1:{}/api/v1/write", server.port);
+        .zip(cases)
+        .map(|(server, (behavior, _))| {
+            let scheme = match behavior {
+                Behavior::ClosesTls => "https",
+                _ => "http",
+            };
+            let out = format!(
+                "prometheus={scheme}://127.0.0.1:{}/api/v1/write",
+                server.port
+            );
             bench.start(&format!(
                 "load {target} -r 50 -d 2s --warm-up 0s -q --out {out}"
             ))
@@ -256,13 +287,76 @@ fn a_required_output_that_does_not_respond_ends_the_run_before_a_trial() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_does_not_set_timestamps_back() {
+    let bench = Bench::new();
+    let upstream = ["upstream", "ping", "--listen", "127.0.0.1:0", "--json"];
+    let upstream = Serving::start(&bench, &upstream);
+    // libfaketime adds the offset in this file to the wall clock, but not to CLOCK_MONOTONIC.
+    bench.write("offset", &format!("+{AHEAD_S}s"));
+    let mut command = bench.command();
+    command
+        .args(["load", &format!("http://127.0.0.1:{}/ping", upstream.port)])
+        .args([
+            "-r",
+            "50",
+            "-d",
+            "5s",
+            "--warm-up",
+            "0s",
+            "-q",
+            "--out",
+            "jsonl=seconds",
+        ])
+        .env("LD_PRELOAD", libfaketime())
+        .env("FAKETIME_TIMESTAMP_FILE", bench.path("offset"))
+        .env("FAKETIME_NO_CACHE", "1")
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let session = bench.spawn(command);
+    let seconds = bench.path("seconds");
+    bench.wait_for("the first second", || {
+        let text = fs::read_to_string(&seconds).ok()?;
+        text.contains('\n').then_some(())
+    });
+    bench.write("back", "+0s");
+    fs::rename(bench.path("back"), bench.path("offset")).unwrap();
+    session.wait_for_end().assert_code(0);
+    let text = bench.read("seconds");
+    let facts = text
+        .lines()
+        .map(|it| serde_json::from_str::<Value>(it).unwrap());
+    let ends_ms: Vec<u64> = facts.map(|it| it["to_ms"].as_u64().unwrap()).collect();
+    assert!(ends_ms.len() >= 5 && ends_ms.is_sorted(), "{ends_ms:?}");
+    let took_ms = ends_ms[ends_ms.len() - 1] - ends_ms[0];
+    assert!((3_000..60_000).contains(&took_ms), "{ends_ms:?}");
+    let real_ms = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_millis() as u64;
+    assert!(
+        ends_ms[0] > real_ms + AHEAD_S * 500,
+        "{ends_ms:?} is not ahead of {real_ms}"
+    );
+}
+
+/// The number of seconds by which a clock is fast before it is set back.
+const AHEAD_S: u64 = 100_000;
+
+/// Returns the path of the library that changes the time of a program.
+fn libfaketime() -> PathBuf {
+    let folders = fs::read_dir("/usr/lib").unwrap();
+    let mut paths = folders.map(|it| it.unwrap().path().join("faketime/libfaketimeMT.so.1"));
+    let found = paths.find(|it| it.exists());
+    found.expect("libfaketime is missing: run scripts/install-test-deps")
+}
+
+#[test]
 fn standard_output_as_a_target_contains_only_json() {
     let bench = Bench::new();
     let words = "run suite.yaml --gateway reference --smoke --dir run --out jsonl=-";
     let finished = bench.gatebench(words);
     finished.assert_code(0).assert_says(&["works"]);
     let lines = finished.stdout.lines();
-    let facts = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).expect(line));
+    let facts = lines.map(|line| serde_json::from_str::<Value>(line).expect(line));
     let seconds = facts.filter(|fact| fact["type"] == "second");
     assert!(seconds.count() > 0, "{}", finished.stdout);
 }
