@@ -68,14 +68,20 @@ impl Check {
     }
 }
 
+const IO_URING: &str = "io_uring";
+
 pub fn all() -> Result<Vec<Check>, Failure> {
     let facts = EnvironmentFacts::read();
     let backend = choose(None);
     let groups = refusal_of_groups();
     let profiler = Profiler::find();
-    let grants = grants(backend, groups.as_deref(), &profiler);
+    let mut grants = grants(backend, groups.as_deref(), &profiler);
+    if is_io_uring_disabled(&facts) {
+        // No container option changes this kernel setting.
+        grants.retain(|it| it.what != IO_URING);
+    }
     let mut checks = vec![
-        event_loop(backend),
+        event_loop(backend, is_io_uring_disabled(&facts)),
         cores(&facts),
         descriptors(&facts),
         governor(&facts),
@@ -107,10 +113,10 @@ fn grants(
     backend: Backend,
     groups: Option<&str>,
     profiler: &Result<(), ProfileError>,
-) -> [Grant; 3] {
-    [
+) -> Vec<Grant> {
+    vec![
         Grant {
-            what: "io_uring",
+            what: IO_URING,
             is_granted: backend == Backend::Uring,
             options: &["--security-opt seccomp=unconfined"],
         },
@@ -131,17 +137,28 @@ fn grants(
     ]
 }
 
-fn event_loop(backend: Backend) -> Check {
-    match backend {
-        Backend::Uring => Check::good("event loop", "io_uring"),
-        Backend::Epoll => Check::advice(
-            "event loop",
-            "epoll, because the kernel or the container refuses io_uring; everything works, but \
-             requests cost more",
-            "sysctl -w kernel.io_uring_disabled=0; in a container also \
-             --security-opt seccomp=unconfined",
+/// Reports whether a kernel setting refuses io_uring to all processes (`io_uring_disabled` in
+/// Linux's documentation of sysctl).
+fn is_io_uring_disabled(facts: &EnvironmentFacts) -> bool {
+    let setting = facts.sysctls.get("kernel.io_uring_disabled");
+    setting.is_some_and(|it| it == "2")
+}
+
+fn event_loop(backend: Backend, is_disabled: bool) -> Check {
+    let (why, remedy) = match (backend, is_disabled) {
+        (Backend::Uring, _) => return Check::good("event loop", IO_URING),
+        (Backend::Epoll, true) => (
+            "the kernel setting kernel.io_uring_disabled disables io_uring",
+            "on the host: sysctl -w kernel.io_uring_disabled=0",
         ),
-    }
+        (Backend::Epoll, false) => (
+            "the kernel or the container refuses io_uring",
+            "in a container, add --security-opt seccomp=unconfined; on the host, check that the \
+             kernel has io_uring and that kernel.io_uring_disabled is 0",
+        ),
+    };
+    let says = format!("epoll, because {why}; everything works, but requests cost more");
+    Check::advice("event loop", says, remedy)
 }
 
 fn cores(facts: &EnvironmentFacts) -> Check {
@@ -401,5 +418,21 @@ mod tests {
         let (state, words) = says(&on, 2);
         assert_eq!(state, State::Advice);
         assert!(words.contains("disagree"), "{words}");
+    }
+
+    #[test]
+    fn the_remedy_for_epoll_depends_on_the_setting_of_the_kernel() {
+        let remedy = |backend, is_disabled| event_loop(backend, is_disabled).remedy;
+        assert_eq!(remedy(Backend::Uring, false), None);
+        let set = remedy(Backend::Epoll, true).unwrap();
+        assert!(
+            set.contains("sysctl") && !set.contains("container"),
+            "{set}"
+        );
+        let unset = remedy(Backend::Epoll, false).unwrap();
+        assert!(
+            unset.contains("container") && !unset.contains("sysctl"),
+            "{unset}"
+        );
     }
 }
