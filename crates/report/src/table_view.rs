@@ -13,6 +13,7 @@ pub struct TableView {
     rows: Vec<RowView>,
     columns: usize,
     has_limits: bool,
+    has_ranges: bool,
 }
 
 #[derive(Serialize)]
@@ -64,7 +65,12 @@ pub fn table_view(table: &Table, palette: &Palette) -> TableView {
         groups: table.groups.iter().map(group).collect(),
         rows: rows.collect(),
         has_limits: table.has_limits(),
+        has_ranges: cells(table).any(|cell| !cell.range().is_empty()),
     }
+}
+
+fn cells(table: &Table) -> impl Iterator<Item = &Cell> {
+    table.rows.iter().flat_map(|row| row.cells.iter().flatten())
 }
 
 fn row_view(row: &Row, palette: &Palette) -> RowView {

@@ -112,10 +112,13 @@ fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
     ];
     let column = |(phase, metric): (Option<&PhaseLine>, Metric)| {
         let phase = phase.filter(|it| has(scenario, it, metric))?;
+        let best = best(scenario, &phase.name, metric);
+        let is_noisy = |name: &String| is_only_noisy(scenario, name, &phase.name, metric);
         Some(SummaryColumn {
             metric,
             phase: phase.name.clone(),
-            best: best(scenario, &phase.name, metric),
+            is_best_noisy: best.as_ref().is_some_and(is_noisy),
+            best,
         })
     };
     wanted.into_iter().filter_map(column).collect()
@@ -159,7 +162,7 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
             format!("limited figures of {blocks} are not compared")
         }
         (true, true) if columns.iter().any(|it| it.best.is_some()) => {
-            let noisy = match is_a_best_figure_noisy(scenario, columns) {
+            let noisy = match columns.iter().any(|it| it.is_best_noisy) {
                 true => ", some noisy",
                 false => "",
             };
@@ -186,37 +189,37 @@ fn has_reason(row: &VariantRow, validity: Validity) -> bool {
     row.reasons.iter().any(|reason| reason.validity == validity)
 }
 
-/// Reports whether a gateway's figure in a column is limited for this reason.
-fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool {
-    let found = row.metric_in(&column.phase, column.metric);
-    let is_of_phase = reason.phase.as_ref().is_none_or(|it| *it == column.phase);
-    let aspect = column.metric.aspect();
+/// Reports whether a gateway's figure is limited for this reason.
+fn does_limit(reason: &Reason, row: &VariantRow, phase: &str, metric: Metric) -> bool {
+    let found = row.metric_in(phase, metric);
+    let is_of_phase = reason.phase.as_ref().is_none_or(|it| it == phase);
+    let aspect = metric.aspect();
     found.is_some_and(|it| it.validity == Validity::Limited)
         && is_of_phase
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
 }
 
-/// Reports whether a best figure is limited, but only by noise.
-fn is_a_best_figure_noisy(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> bool {
-    let limiting = columns.iter().flat_map(|column| {
-        let best = column.best.as_ref();
-        let rows = gateways(scenario).filter(move |row| best == Some(&row.variant));
-        rows.flat_map(move |row| {
-            let reasons = row.reasons.iter();
-            reasons
-                .filter(move |it| it.validity == Validity::Limited && does_limit(it, row, column))
-        })
-    });
-    let limiting: Vec<&Reason> = limiting.collect();
-    !limiting.is_empty() && limiting.iter().all(|it| it.gate.is_noise())
+/// Reports whether a figure is limited, but only by noise.
+fn is_only_noisy(scenario: &ScenarioFindings, name: &str, phase: &str, metric: Metric) -> bool {
+    let Some(row) = scenario.row(name) else {
+        return false;
+    };
+    let reasons = row.reasons.iter();
+    let mut limiting = reasons
+        .filter(|it| it.validity == Validity::Limited && does_limit(it, row, phase, metric))
+        .peekable();
+    limiting.peek().is_some() && limiting.all(|it| it.gate.is_noise())
 }
 
-/// The reasons why figures of the columns are limited, the most frequent first.
+/// The reasons why marked figures of the columns are limited, the most frequent first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
     let reasons = gateways(scenario).flat_map(|row| {
         let limits_a_column = move |reason: &&Reason| {
             reason.validity == Validity::Limited
-                && columns.iter().any(|it| does_limit(reason, row, it))
+                && columns.iter().any(|it| {
+                    let is_marked = !it.is_best_noisy || it.best.as_ref() != Some(&row.variant);
+                    is_marked && does_limit(reason, row, &it.phase, it.metric)
+                })
         };
         row.reasons.iter().filter(limits_a_column)
     });

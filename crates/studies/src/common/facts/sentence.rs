@@ -99,4 +99,7 @@ pub struct SummaryColumn {
     pub phase: String,
     /// The gateway that is better than every other one according to the verdicts, if there is one.
     pub best: Option<String>,
+    /// True if the best gateway's figure is limited, but only by noise, for which the verdicts
+    /// allow.
+    pub is_best_noisy: bool,
 }

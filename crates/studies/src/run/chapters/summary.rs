@@ -103,17 +103,8 @@ fn legend(run: &Findings) -> String {
     if run.scenarios.iter().any(has_percentages) {
         text.push_str("Percentages with an interval compare the gateways within each block. ");
     }
-    let has_added = |it: &ScenarioFindings| {
-        let mut columns = it.summary.iter().flat_map(|it| &it.columns);
-        let has_direct = it.rows.iter().any(|row| row.kind == Variant::Direct);
-        let added = [Metric::AddedP50, Metric::AddedP99];
-        has_direct && columns.any(|column| added.contains(&column.metric))
-    };
     if run.scenarios.iter().any(|it| it.row(REFERENCE).is_some()) {
         text.push_str("reference is the gateway that is built into gatebench. ");
-    }
-    if run.scenarios.iter().any(has_added) {
-        text.push_str("The added latency of direct is the overhead of the measurement. ");
     }
     text
 }
@@ -174,11 +165,22 @@ fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
             let number = scale.number(estimate.median);
             *cell = Cell::value(number, "1 block".to_owned(), *validity);
         }
-        if column.best.as_ref() == Some(&row.variant) {
+        if row.kind == Variant::Direct && is_added(column.metric) {
+            // The results have this value, which is the overhead of the measurement.
+            *cell = Cell::Empty;
+        } else if column.best.as_ref() == Some(&row.variant) {
+            if let (true, Cell::Value { limited, .. }) = (column.is_best_noisy, &mut *cell) {
+                // The verdict allows for the noise.
+                *limited = false;
+            }
             cell.mark_best();
         }
     }
     lane
+}
+
+fn is_added(metric: Metric) -> bool {
+    matches!(metric, Metric::AddedP50 | Metric::AddedP99)
 }
 
 fn head(metric: Metric) -> &'static str {
