@@ -51,7 +51,8 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let notes = log.finish()?;
     if operations.is_empty() {
         let message = "it has no operation that can be sent";
-        let remedy = "name a document with at least one operation under `paths`";
+        let remedy = "name a document with an operation under `paths` whose parameters are \
+                      described and whose body, if any, is JSON or a URL-encoded form";
         return Err(ImportError::nothing(&options.file, message, remedy));
     }
     let mut route = ApiRoute::new("api".into(), route_path(&base));

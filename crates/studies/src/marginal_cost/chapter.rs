@@ -144,10 +144,10 @@ fn explanation(costs: &MarginalCostFindings) -> String {
 
 fn title(costs: &MarginalCostFindings) -> String {
     match costs.what {
-        MarginalUnit::Routes => "What routes cost without requests".into(),
-        MarginalUnit::Consumers => "What consumers cost without requests".into(),
-        MarginalUnit::Upstreams => "What upstreams and their routes cost without requests".into(),
-        MarginalUnit::Connections => format!("What idle connections cost · {}", costs.name),
+        MarginalUnit::Routes => "The cost of unused routes".into(),
+        MarginalUnit::Consumers => "The cost of unused consumers".into(),
+        MarginalUnit::Upstreams => "The cost of unused upstreams and their routes".into(),
+        MarginalUnit::Connections => format!("The cost of idle connections · {}", costs.name),
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
 /// The reason against a phase that lost requests while the gateway was changed through its admin
 /// interface. CPU time and memory remain valid.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
-    let remedy = "These requests were lost while the gateway was changed through its admin interface: compare \
-                  this load with the same load without the changes.";
+    let remedy = "This happened while the gateway was changed through its admin interface. \
+                  Compare this load with the same load without the changes.";
     let spoils = [Aspect::Throughput, Aspect::Latency];
     view.limited(gate, &spoils, message, remedy)
 }

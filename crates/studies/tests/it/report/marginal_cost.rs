@@ -73,7 +73,7 @@ fn each_number_and_the_marginal_cost_are_shown() {
         ..findings()
     };
     let text = terminal::render(&findings, TerminalOptions::default());
-    let section = text.split("What routes cost").nth(1).unwrap();
+    let section = text.split("The cost of unused routes").nth(1).unwrap();
     golden("scale.txt", section.split("\nFindings").next().unwrap());
     let markdown = markdown::render(&findings);
     assert!(
@@ -113,7 +113,7 @@ fn idle_connections_have_only_a_cost_in_memory() {
         ..findings()
     };
     let text = terminal::render(&findings, TerminalOptions::default());
-    let section = text.split("What idle connections cost").nth(1).unwrap();
+    let section = text.split("The cost of idle connections").nth(1).unwrap();
     golden("idle.txt", section.split("\nFindings").next().unwrap());
     let page = html::render(&findings);
     check(&page);

@@ -104,7 +104,7 @@ fn has_all_in_order(findings: &Findings, heading: &str, id: &str) {
     let headings = [
         &*first,
         "\nWhat policies cost · ",
-        "\nWhat routes cost ",
+        "\nThe cost of unused routes",
         "\nAdmin calls · routes <added> and removed",
     ];
     assert_order(&text, &headings);
@@ -114,7 +114,7 @@ fn has_all_in_order(findings: &Findings, heading: &str, id: &str) {
     let headings = [
         &*first,
         "### What policies cost",
-        "### What routes cost",
+        "### The cost of unused routes",
         "### Admin calls · routes &lt;added&gt; and removed",
         "### proxy-json",
     ];
